@@ -8,21 +8,40 @@ import type { Registry } from '../schemas/registry.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { ApiKeys } from '../store/apiKeys.ts';
 import { auditAccount } from '../store/audit.ts';
+import { createBroadcasts } from '../store/broadcast.ts';
 import { takeToken } from '../store/buckets.ts';
+import type { CallContents } from '../store/callContents.ts';
+import { closeAccount } from '../store/closeAccount.ts';
+import { createConnections } from '../store/connections.ts';
+import { createDeviceLogins } from '../store/deviceLogins.ts';
+import { leaseExport } from '../store/exportLease.ts';
+import type { Incidents } from '../store/incidents.ts';
 import type { Keyring } from '../store/keyring.ts';
 import type { Lists } from '../store/lists.ts';
 import type { Store } from '../store/mongo.ts';
+import { createPasskeys } from '../store/passkeys.ts';
 import type { Payments } from '../store/payments.ts';
+import { readSamples } from '../store/poolSamples.ts';
+import { createSearch } from '../store/search.ts';
+import { recordSecurity } from '../store/securityLog.ts';
 import { usageOf } from '../store/usage.ts';
 import type { Readiness } from '../workers/platform/readiness.ts';
 import { accountRoutes } from './account/accountRoutes.ts';
+import { createExportAccount } from './account/exportAccount.ts';
 import { createKeys } from './account/keyService.ts';
 import { createAttemptLimit } from './auth/attemptLimit.ts';
 import type { Auth } from './auth/auth.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { authRoutes, createForwardToAuth } from './auth/authRoutes.ts';
+import { createConfirmPassword } from './auth/confirmPassword.ts';
+import { createDeviceLogin } from './auth/deviceLogin.ts';
+import { deviceRoutes } from './auth/deviceRoutes.ts';
 import { createFailureLimit } from './auth/failureLimit.ts';
 import { createKnownDevices } from './auth/knownDevice.ts';
+import { oauthRoutes } from './auth/oauthRoutes.ts';
+import { createOauthServer } from './auth/oauthServer.ts';
+import { createPasskeySteps } from './auth/passkeySteps.ts';
+import { createSendToAuth } from './auth/sendToAuth.ts';
 import { createSessions } from './auth/sessions.ts';
 import { stripeRoutes } from './billing/stripeRoutes.ts';
 import type { StripeService } from './billing/stripeService.ts';
@@ -30,6 +49,7 @@ import { type CallRunner, MAX_RUNNING } from './calls/callRunner.ts';
 import type { Outages } from './calls/outages.ts';
 import { createToolCallService } from './calls/toolCallService.ts';
 import { toolRoutes } from './calls/toolRoutes.ts';
+import { createUploadPlaces } from './calls/uploadPlaces.ts';
 import { dashboardRoutes } from './dashboard/dashboardRoutes.ts';
 import { codecRoutes } from './http/codecRoutes.ts';
 import type { State } from './http/context.ts';
@@ -44,6 +64,11 @@ import { createMcpServers } from './mcp/mcpServer.ts';
 import { docsRoutes } from './openapi/docsRoutes.ts';
 import { metaRoutes } from './openapi/metaRoutes.ts';
 import { siteRoutes } from './site/siteRoutes.ts';
+import type { Status } from './status/status.ts';
+import { statusRoutes } from './status/statusRoutes.ts';
+import { createTrialAccount } from './trial/trialAccount.ts';
+import { createTrialLimit } from './trial/trialLimit.ts';
+import { trialRoutes } from './trial/trialRoutes.ts';
 import type { DispatchEvents } from './webhooks/startDispatch.ts';
 import type { Webhooks } from './webhooks/webhookService.ts';
 
@@ -56,6 +81,7 @@ export interface AppDependencies {
   accounts: Accounts;
   apiKeys: ApiKeys;
   lists: Lists;
+  contents: CallContents;
   payments: Payments;
   dispatchEvents: DispatchEvents;
   webhooks: Webhooks;
@@ -63,11 +89,14 @@ export interface AppDependencies {
   stripe: StripeService | null;
   runner: CallRunner;
   auth: Auth;
-  mails: Pick<Mails, 'delivers' | 'reaches'>;
+  mails: Mails;
   /** Returns the URL of the API: PUBLIC_URL, or the address on which the API listens, which is known from the first request on. */
   publicUrl(): string;
   /** Determines whether the API is ready, for `/readyz`. */
   readiness(): Promise<Readiness>;
+  incidents: Incidents;
+  /** Reads what the status page shows. */
+  readStatus(): Promise<Status>;
   outages: Outages;
   metrics: ApiMetrics;
   keyring: Keyring;
@@ -92,12 +121,17 @@ function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
 
 /** Creates the Koa application of the HTTP API; it does not listen on a port. */
 export function createApp(deps: AppDependencies): Koa<State> {
-  const { env, log, registry, store, apiKeys, accounts, auth, mails } = deps;
+  const { env, log, registry, store, apiKeys, accounts, auth, mails, contents } = deps;
   const app = new Koa<State>({ proxy: env.TRUST_PROXY });
   const router = new Router<State>();
   const sessions = createSessions({ auth, accounts, env });
   const keyAuthentication = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
+
+  const connections = createConnections(store);
+  const sendToAuth = createSendToAuth(auth);
+  const oauth = createOauthServer(sendToAuth, env.PUBLIC_URL);
+  const attemptLimit = createAttemptLimit(store, env.RATE_LIMIT);
 
   metaRoutes(router, registry, env.PUBLIC_URL, deps.readiness);
   docsRoutes(router, env.PUBLIC_URL);
@@ -107,19 +141,35 @@ export function createApp(deps: AppDependencies): Koa<State> {
     freeCredits: env.FREE_CREDITS,
     // Without Stripe, production sells nothing.
     packs: deps.stripe === null && env.NODE_ENV === 'production' ? [] : env.CREDIT_PACKS,
+    hasTrials: env.TRIAL_CREDITS > 0,
   });
+  statusRoutes(router, { registry, baseUrl: deps.publicUrl, readStatus: deps.readStatus });
   const toolCallService = createToolCallService({
     registry,
     runner: deps.runner,
     metrics: deps.metrics,
     outages: deps.outages,
     accounts,
+    contents,
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });
+  if (env.TRIAL_CREDITS > 0)
+    trialRoutes(router, {
+      registry,
+      toolCallService,
+      outages: deps.outages,
+      findAccount: createTrialAccount(accounts, env.TRIAL_CREDITS),
+      limit: createTrialLimit(store, env.RATE_LIMIT),
+      baseUrl: deps.publicUrl,
+      publicUrl: env.PUBLIC_URL,
+      log,
+    });
+  const uploads = createUploadPlaces();
   toolRoutes(router, {
     registry,
     toolCallService,
     outages: deps.outages,
+    uploads,
     authenticate: createAuthenticate(keyAuthentication),
     rateLimit,
   });
@@ -127,8 +177,18 @@ export function createApp(deps: AppDependencies): Koa<State> {
   mcpRoutes(router, {
     registry,
     outages: deps.outages,
+    uploads,
     publicUrl: env.PUBLIC_URL,
-    authenticate: createAuthenticate(keyAuthentication),
+    oauth,
+    authenticate: createAuthenticate({
+      ...keyAuthentication,
+      // Only this endpoint accepts access tokens; they have another form than keys.
+      apiKeys: {
+        ...apiKeys,
+        authenticate: async (token) =>
+          (await apiKeys.authenticate(token)) ?? (await connections.authenticate(token)),
+      },
+    }),
     createServer: createMcpServers({
       registry,
       lists,
@@ -145,28 +205,56 @@ export function createApp(deps: AppDependencies): Koa<State> {
   });
   const keys = createKeys({ lists, apiKeys, accounts, registry, dispatchEvents });
   accountRoutes(serve, { lists, keys, webhooks });
-  const forwardToAuth = createForwardToAuth(
-    auth,
-    createAttemptLimit(store, env.RATE_LIMIT),
-    createKnownDevices(deps.keyring, env),
-    mails.delivers,
-  );
+  const devices = createKnownDevices(deps.keyring, env);
+  const forwardToAuth = createForwardToAuth(auth, attemptLimit, devices, mails.delivers);
   authRoutes(router, forwardToAuth);
+  oauthRoutes(router, { oauth, connections, limit: attemptLimit, onFailure: keyAuthentication.onFailure });
+  const deviceLogin = createDeviceLogin({
+    sendToAuth,
+    logins: createDeviceLogins(store),
+    apiKeys,
+    dispatchEvents,
+    publicUrl: env.PUBLIC_URL,
+  });
+  deviceRoutes(router, {
+    deviceLogin,
+    apiKeys,
+    dispatchEvents,
+    authenticate: createAuthenticate(keyAuthentication),
+    limit: attemptLimit,
+    onFailure: keyAuthentication.onFailure,
+  });
   dashboardRoutes(router, {
     forwardToAuth,
+    passkeys: createPasskeys(store),
+    passkeySteps: createPasskeySteps(forwardToAuth, attemptLimit, devices),
+    confirmPassword: createConfirmPassword(auth, attemptLimit, devices),
+    countMail: attemptLimit.countMail,
     auth,
     mails,
     sessions,
     accounts,
     registry,
     lists,
+    search: createSearch(store),
+    contents,
     payments,
     stripe,
     usageOf: (accountId, days) => usageOf(store, accountId, days),
+    recordSecurity: (event) => recordSecurity(store, event),
+    exportAccount: createExportAccount(store, auth, contents),
+    leaseExport: (accountId, onLost) => leaseExport(store, accountId, onLost),
+    closeAccount: (account) => closeAccount(store, account),
     keys,
+    oauth,
+    connections,
+    deviceLogin,
     webhooks,
     toolCallService,
     dispatchEvents,
+    incidents: deps.incidents,
+    broadcasts: createBroadcasts(store),
+    readSamples: () => readSamples(store, new Date()),
     readiness,
     rateLimit,
     takeToken: env.RATE_LIMIT === null ? null : (bucket, limit) => takeToken(store, bucket, limit),

@@ -7,8 +7,11 @@ import { loadRegistry } from '../schemas/registry.ts';
 import { createAccounts } from '../store/accounts.ts';
 import { createApiKeys } from '../store/apiKeys.ts';
 import { takeToken } from '../store/buckets.ts';
+import { createCallContents } from '../store/callContents.ts';
 import { createCalls } from '../store/calls.ts';
+import { ensureResource } from '../store/connections.ts';
 import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
+import { createIncidents } from '../store/incidents.ts';
 import { ensureIndexes } from '../store/indexes.ts';
 import { loadKeyring } from '../store/keyring.ts';
 import { openLease } from '../store/lease.ts';
@@ -19,6 +22,7 @@ import { openStore } from '../store/mongo.ts';
 import { createPayments } from '../store/payments.ts';
 import { createPendingAnswers } from '../store/pendingAnswers.ts';
 import { createResults, mongodbPieces } from '../store/results.ts';
+import { recordMinute } from '../store/statusDays.ts';
 import { createUndelivered } from '../store/undelivered.ts';
 import { createVault } from '../store/vault.ts';
 import { createWebhookEndpoints } from '../store/webhookEndpoints.ts';
@@ -43,6 +47,10 @@ import { createPublicServer } from './http/publicServer.ts';
 import { createMailer } from './mail/mailer.ts';
 import { createMails } from './mail/messages.ts';
 import { startNotices } from './mail/notices.ts';
+import { startMonitor } from './status/monitor.ts';
+import { createReadStatus } from './status/readStatus.ts';
+import { samplePools } from './status/samplePools.ts';
+import { isAnswering, statesOf } from './status/statusChecks.ts';
 import { createEndpointWorkflow } from './webhooks/endpointWorkflow.ts';
 import { createDispatchEvents } from './webhooks/startDispatch.ts';
 import { createWebhooks } from './webhooks/webhookService.ts';
@@ -74,19 +82,24 @@ async function main(): Promise<void> {
   const store = open.adopt(await openStore(env.MONGODB_URI, undefined, isTraced), (it) => it.close());
   await assertMasterKeys(store, keyring);
   await ensureIndexes(store);
+  await ensureResource(store);
   const client = await connectClient(env, keyring, false);
   open.defer(() => client.connection.close());
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const lease = open.adopt(await openLease(store, onError), (it) => it.release());
   const answers = open.adopt(createPendingAnswers(store, lease, onError), (it) => it.close());
+  const onLeftOut = (calls: number) =>
+    log.warn({ calls }, 'input and output of calls were not kept, because too many waited to be written');
+  const contents = open.adopt(createCallContents(store, keyring, onError, onLeftOut), (it) => it.close());
   const apiKeys = open.adopt(createApiKeys(store, onError), (it) => it.flush());
   const vault = createVault(keyring);
   const metrics = createRegistry('api');
   const apiMetrics = createApiMetrics(metrics);
   const mailer = open.adopt(createMailer({ env, log, metrics: apiMetrics }), (it) => it.settled());
 
+  const queues = queuesOf(registry);
   const servers = { ...mongodbCheck(store), ...temporalCheck(client) };
-  const checks = { ...servers, ...pollerChecks(client, queuesOf(registry)) };
+  const checks = { ...servers, ...pollerChecks(client, queues) };
   const readiness = createReadiness(checks);
   observeReadiness(metrics, readiness);
   const outages = open.adopt(watchOutages(servers, log), (it) => it.stop());
@@ -100,6 +113,7 @@ async function main(): Promise<void> {
     log.warn({ err: error }, 'could not dispatch events; the sweeper will retry'),
   );
   const lists = createLists(store);
+  const incidents = createIncidents(store);
   // If PUBLIC_URL is unset, this is set after `listen`, when the port is known.
   let publicUrl = env.PUBLIC_URL ?? '';
   const mails = createMails(mailer, () => publicUrl);
@@ -115,6 +129,7 @@ async function main(): Promise<void> {
     accounts,
     apiKeys,
     lists,
+    contents,
     payments: createPayments(store, accounts),
     stripe: await openStripe(env, log),
     dispatchEvents,
@@ -133,6 +148,13 @@ async function main(): Promise<void> {
     }),
     publicUrl: () => publicUrl,
     readiness,
+    incidents,
+    readStatus: createReadStatus({
+      store,
+      incidents,
+      readiness,
+      onError: (error) => log.warn({ err: error }, 'could not read the history of the status page'),
+    }),
     outages,
     metrics: apiMetrics,
     mails,
@@ -147,6 +169,7 @@ async function main(): Promise<void> {
       dispatchEvents,
       answers,
       undelivered: createUndelivered({ store, ledger, accounts }),
+      outages,
       vault,
       keyring,
       vaultUrl: env.INTERNAL_ADVERTISE ?? internalUrl,
@@ -158,6 +181,20 @@ async function main(): Promise<void> {
   const baseUrl = await listen(server, env.HOST, env.PORT);
   reservedPorts.push(Number(new URL(baseUrl).port));
   if (publicUrl === '') publicUrl = baseUrl;
+  const monitor = startMonitor({
+    async check() {
+      const [ready, isUp] = await Promise.all([readiness(), isAnswering(baseUrl)]);
+      return { ...statesOf(ready), api: isUp ? 'ok' : 'failed' };
+    },
+    async record(minute, states) {
+      if (!(await recordMinute(store, minute, states))) return;
+      await incidents.advance(minute, states);
+      // Samples are not repeated, because they would show the state of a later minute.
+      if (states.temporal === 'ok') await samplePools({ store, client, queues }, minute).catch(onError);
+    },
+    log,
+  });
+  open.adopt(monitor, (it) => it.stop());
   open.adopt(startNotices({ store, accounts, mails, log }), (it) => it.stop());
   log.info({ baseUrl, internalUrl }, 'listening');
   process.send?.({ type: 'ready', baseUrl, internalUrl });

@@ -2,12 +2,14 @@ import { globSync } from 'node:fs';
 
 /**
  * Matches the test files of `npm run test:slow`: fault injection, load, random input, the page corpus, the client packages,
- * the dashboard in a browser, and files that go deeper into one topic of a tool (`tool.topic.test.ts`).
+ * the dashboard in a browser, and files that go deeper into one topic of a tool or of the deployment
+ * (`tool.topic.test.ts`).
  */
-const SLOW = /^test\/(?:(?:chaos|load|fuzz|browser|clients|dashboard)\/|tools\/[\w-]+\.[\w-]+\.test\.ts$)/;
+const SLOW =
+  /^test\/(?:(?:chaos|load|fuzz|browser|clients|dashboard)\/|(?:tools|deploy)\/[\w-]+\.[\w-]+\.test\.ts$)/;
 /**
- * Matches test files that render pages, enlarge images or measure time. They cause so much load that no light test file
- * runs at the same time.
+ * Matches test files that render pages, enlarge images or measure time. They cause so much load that only few of them
+ * run at the same time, and no light test file.
  */
 const HEAVY =
   /^test\/(?:load|chaos|fuzz|browser|clients|dashboard)\/|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test|\.testssl\./;
@@ -24,10 +26,10 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'test/store/ledger.schedules.test.ts': { TEST_SCHEDULES: '1000' },
 };
 
-/** Number of light test files that run at the same time, suited to a machine with two cores. */
-const LIGHT_CONCURRENCY = 2;
-/** The same for the heavy files of the slow suites, which wait most of the time: one at a time uses a third of two cores. */
-const SLOW_CONCURRENCY = 2;
+/** Number of light test files that run at the same time on two cores. The third uses the time in which the others wait. */
+const LIGHT_CONCURRENCY = 3;
+/** The same for heavy files, which wait most of the time: one at a time uses a third of two cores. */
+const HEAVY_CONCURRENCY = 2;
 
 export interface Suite {
   files: string[];
@@ -45,7 +47,7 @@ export function suites(slow: boolean): Suite[] {
   const light = { files: files.filter((file) => !HEAVY.test(file)), concurrency: LIGHT_CONCURRENCY, env: {} };
   const heavy = {
     files: files.filter((file) => HEAVY.test(file) && !ALONE.test(file)),
-    concurrency: slow ? SLOW_CONCURRENCY : 1,
+    concurrency: HEAVY_CONCURRENCY,
     env: {},
   };
   const alone = { files: files.filter((file) => ALONE.test(file)), concurrency: 1, env: {} };

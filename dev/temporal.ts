@@ -18,7 +18,7 @@ import { tethered } from './tether.ts';
  * - `useNewMatcher`, `enableFairness`: make the server use the fairness keys of tasks.
  *   docker/temporal/dynamicconfig.yaml sets both for production.
  */
-const DYNAMIC_CONFIG = [
+export const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=5000',
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',

@@ -19,6 +19,8 @@ check_host() {
     v[2-9]* | [2-9]* | v[1-9][0-9]* | [1-9][0-9]*) ;;
     *) fault 'docker compose v2 is missing. Install the package docker-compose-plugin.' ;;
   esac
+  cpus=$(docker info --format '{{.NCPU}}')
+  [ "$cpus" -ge 2 ] 2>/dev/null || fault "the Docker engine has $cpus CPU. At least two are required."
   case $(docker info --format '{{.SecurityOptions}}') in
     *rootless*)
       fault 'Docker runs rootless. The proxy then sees all clients at one address, so limits per address would affect all of them together. Use an engine that runs as root.'

@@ -38,6 +38,9 @@ export const listCalls = defineOperation({
   method: 'get',
   path: '/api/v1/account/calls',
   summary: 'List calls',
+  description:
+    'With `Accept: text/csv` the response has all matching calls as a CSV file (RFC 4180) with a header line, and a column ' +
+    "for each phase, such as `runMs`; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`.",
   tag: TAG,
   auth: 'account',
   query: {
@@ -45,6 +48,11 @@ export const listCalls = defineOperation({
     properties: {
       tool: { type: 'string', maxLength: 100, description: 'Only calls of this tool.' },
       state: { ...call.properties.state, description: 'Only calls in this state.' },
+      key: {
+        type: 'string',
+        maxLength: 100,
+        description: 'Only calls with the key of this id; `dashboard`: only calls from the dashboard.',
+      },
       from: { ...timestamp, description: 'Only calls accepted at this time or later.' },
       to: { ...timestamp, description: 'Only calls accepted before this time.' },
       ...PAGE,
@@ -52,7 +60,7 @@ export const listCalls = defineOperation({
     required: [],
     additionalProperties: false,
   },
-  success: { status: 200, schema: listOf(call) },
+  success: { status: 200, schema: listOf(call), alsoAs: ['text/csv'] },
   errors: [],
 });
 

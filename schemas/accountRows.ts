@@ -27,6 +27,28 @@ export const account = {
   additionalProperties: false,
 } as const;
 
+const phase = (description: string) => ({ type: ['integer', 'null'], description }) as const;
+
+/** The phases of a call, in their order. */
+const callPhases = {
+  type: ['object', 'null'],
+  description:
+    'Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it was not reached or not measured.',
+  properties: {
+    accept: phase('Authentication, rate limit and validation of the request.'),
+    queue: phase('Waiting for a place in the pool.'),
+    reserve: phase('From acceptance until the price was reserved.'),
+    wait: phase('Waiting for a worker; includes earlier attempts of the tool.'),
+    run: phase('The tool.'),
+    settle: phase('From the end of the tool to the charge or refund.'),
+    respond: phase(
+      'From settlement until the response was sent. Not measured for calls with an Idempotency-Key.',
+    ),
+  },
+  required: ['accept', 'queue', 'reserve', 'wait', 'run', 'settle', 'respond'],
+  additionalProperties: false,
+} as const;
+
 export const call = {
   type: 'object',
   properties: {
@@ -52,8 +74,20 @@ export const call = {
       ...optionalText,
       description: 'First 9 characters of the API key; null for calls from the dashboard.',
     },
+    phases: callPhases,
   },
-  required: ['id', 'tool', 'cost', 'charged', 'state', 'code', 'startedAt', 'durationMs', 'keyPrefix'],
+  required: [
+    'id',
+    'tool',
+    'cost',
+    'charged',
+    'state',
+    'code',
+    'startedAt',
+    'durationMs',
+    'keyPrefix',
+    'phases',
+  ],
   additionalProperties: false,
 } as const;
 
@@ -307,14 +341,19 @@ export const event = {
       additionalProperties: true,
       description: 'Data of the event; its fields depend on the kind of event.',
     },
+    test: {
+      type: 'boolean',
+      description: 'Whether the event is a test that the owner of an endpoint sent. It reports no change.',
+    },
     deliveries: { type: 'array', items: delivery, description: 'One delivery per subscribed endpoint.' },
   },
-  required: ['id', 'event', 'createdAt', 'data', 'deliveries'],
+  required: ['id', 'event', 'createdAt', 'data', 'test', 'deliveries'],
   additionalProperties: false,
 } as const;
 
 export type AccountRow = FromSchema<typeof account>;
 export type CallRow = FromSchema<typeof call>;
+export type CallPhases = NonNullable<CallRow['phases']>;
 export type EntryRow = FromSchema<typeof ledgerEntry>;
 export type KeyRow = FromSchema<typeof key>;
 export type NewKeyBody = FromSchema<typeof newKeyBody>;

@@ -75,13 +75,20 @@ export const VARIABLES = {
   PUBLIC_URL: variable({
     parse: webUrl,
     fallback: null,
-    about: 'URL at which users reach the API. Default: the address on which the API listens.',
+    about:
+      'URL at which users reach the API. Default: the address on which the API listens. Users can sign in with passkeys if it is an HTTPS URL with a host name; a passkey works only with the host name for which it was created.',
   }),
   TRUST_PROXY: variable({
     parse: boolean,
     fallback: false,
     about:
       'Whether the address of a client is taken from `X-Forwarded-For`. Enable it only behind a proxy that replaces this header: the first address in it counts, also for the allowed networks of API keys.',
+  }),
+  OPERATOR_TWO_FACTOR: variable({
+    parse: boolean,
+    fallback: false,
+    about:
+      'Whether operators need two-factor authentication: without it they can use the dashboard only like owners.',
   }),
   DATA_DIR: variable({
     parse: (text) => resolve(text),
@@ -118,6 +125,12 @@ export const VARIABLES = {
     fallback: null,
     about: 'PEM file with the private key of the client certificate.',
   }),
+  TEMPORAL_TLS_SERVER_NAME: variable({
+    parse: String,
+    fallback: null,
+    about:
+      'Name that the certificate of the Temporal server must have. Default: the host of `TEMPORAL_ADDRESS`.',
+  }),
   BUILD_ID: variable({
     parse: buildId,
     fallback: null,
@@ -142,6 +155,12 @@ export const VARIABLES = {
     fallback: 250,
     about: 'Credits that a new account gets.',
   }),
+  TRIAL_CREDITS: variable({
+    parse: (text) => integer(text, 0, 1_000_000_000),
+    fallback: 1000,
+    about:
+      'Credits per day (UTC) for calls that visitors of the landing page make without an account. `0` removes the forms.',
+  }),
   RATE_LIMIT: variable({
     parse: rateLimit,
     fallback: { rate: 20, burst: 40 },
@@ -159,7 +178,7 @@ export const VARIABLES = {
     parse: (text) => integer(text, 1, 100_000),
     fallback: 128,
     about:
-      'Maximum number of calls of each pool that one API process runs at the same time. Further calls wait in the process, and accounts get the next free place in turn. All API processes together need at least as many places as the pool has slots. No limit with `RATE_LIMIT=off`.',
+      'Maximum number of calls of each pool that one API process runs at the same time. Further calls wait in the process; a free place goes to the account that runs the fewest calls. All API processes together need at least as many places as the pool has slots. No limit with `RATE_LIMIT=off`.',
   }),
   EGRESS_ALLOW: variable({
     parse: (text) => list(text).map(parseAllow),
@@ -354,6 +373,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     INTERNAL_ADVERTISE: read('INTERNAL_ADVERTISE', v.INTERNAL_ADVERTISE, source),
     PUBLIC_URL: read('PUBLIC_URL', v.PUBLIC_URL, source),
     TRUST_PROXY: read('TRUST_PROXY', v.TRUST_PROXY, source),
+    OPERATOR_TWO_FACTOR: read('OPERATOR_TWO_FACTOR', v.OPERATOR_TWO_FACTOR, source),
     DATA_DIR: read('DATA_DIR', v.DATA_DIR, source),
     MONGODB_URI: read('MONGODB_URI', v.MONGODB_URI, source),
     TEMPORAL_ADDRESS: read('TEMPORAL_ADDRESS', v.TEMPORAL_ADDRESS, source),
@@ -373,10 +393,12 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
       v.TEMPORAL_TLS_CLIENT_KEY_PATH,
       source,
     ),
+    TEMPORAL_TLS_SERVER_NAME: read('TEMPORAL_TLS_SERVER_NAME', v.TEMPORAL_TLS_SERVER_NAME, source),
     BUILD_ID: read('BUILD_ID', v.BUILD_ID, source),
     TEMPORAL_UI_URL: read('TEMPORAL_UI_URL', v.TEMPORAL_UI_URL, source),
     MASTER_KEYS: read('MASTER_KEYS', v.MASTER_KEYS, source),
     FREE_CREDITS: read('FREE_CREDITS', v.FREE_CREDITS, source),
+    TRIAL_CREDITS: read('TRIAL_CREDITS', v.TRIAL_CREDITS, source),
     RATE_LIMIT: read('RATE_LIMIT', v.RATE_LIMIT, source),
     POOL_WAIT: read('POOL_WAIT', v.POOL_WAIT, source),
     CALLS_PER_POOL: read('CALLS_PER_POOL', v.CALLS_PER_POOL, source),

@@ -79,6 +79,11 @@ export const ERRORS = {
     detail:
       'The Idempotency-Key was used for a call of a tool with secret fields. Responses of such tools are not stored, so the call cannot be replayed.',
   },
+  cancelled: {
+    status: 409,
+    title: 'Call cancelled',
+    detail: 'The call was cancelled. Nothing was charged.',
+  },
   key_inactive: {
     status: 409,
     title: 'Key inactive',

@@ -16,6 +16,13 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
+/** Start of the ids of test events, which report no change of the account. */
+export const TEST_EVENT = 'evt_test_';
+
+/** Whether an event is a test. The ids of older tests have no prefix, but all of these have the kind `webhook.test`. */
+export const isTestEvent = ({ id, event }: { id: string; event: EventKind }): boolean =>
+  event === 'webhook.test' || id.startsWith(TEST_EVENT);
+
 /**
  * A kind of event: its description in the API reference, and the JSON Schema of its `data`, from which the type
  * derives.
@@ -102,7 +109,11 @@ export const EVENTS = {
     },
     example: { balance: 1250, amount: 1000, source: 'purchase', reference: 'pi_3MtwBwLkdIwHu7ix28a3tqPa' },
   },
-  'api_key.created': { summary: 'An API key was created.', data: apiKey, example: apiKeyExample },
+  'api_key.created': {
+    summary: 'An API key was created, or a client was connected by OAuth.',
+    data: apiKey,
+    example: apiKeyExample,
+  },
   'api_key.changed': {
     summary: 'The name, tools, expiry or limits of an API key were changed.',
     data: apiKey,
@@ -113,7 +124,11 @@ export const EVENTS = {
     data: apiKey,
     example: apiKeyExample,
   },
-  'api_key.revoked': { summary: 'An API key was revoked.', data: apiKey, example: apiKeyExample },
+  'api_key.revoked': {
+    summary: 'An API key, or the connection of a client, was revoked.',
+    data: apiKey,
+    example: apiKeyExample,
+  },
   'webhook.test': {
     summary: 'The owner of the endpoint sent a test event.',
     data: {

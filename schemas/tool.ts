@@ -7,6 +7,8 @@ import type { ErrorCode, Fault } from './errors.ts';
 export const POOLS = ['browser', 'cpu', 'network', 'heavy'] as const;
 export type Pool = (typeof POOLS)[number];
 
+export const isPool = (name: string): name is Pool => POOLS.some((pool) => pool === name);
+
 /** The keywords of a property's JSON Schema that this project reads itself; ajv interprets all keywords. */
 export interface PropertySchema {
   readonly description?: string;
@@ -88,6 +90,11 @@ export interface ToolDefinition<
    * JSON, the response body is the file itself.
    */
   raw?: { data: string; mimeType: string; fileName?: string };
+  /**
+   * For tools whose results only sometimes contain a file: the output field with its base64 data, and a function that returns
+   * the media type of the file; null if this output has none.
+   */
+  optionalFile?: { data: string; mimeTypeOf(output: TypeOf<O>): string | null };
 }
 
 /** Declares a tool and preserves the literal types of its schemas. */

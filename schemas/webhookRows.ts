@@ -124,17 +124,35 @@ export const rotatedSecret = {
   additionalProperties: false,
 } as const;
 
+export const testBody = {
+  type: 'object',
+  properties: {
+    event: {
+      type: 'string',
+      enum: EVENT_KINDS,
+      default: 'webhook.test',
+      description: 'Kind of event to send. Its `data` is an example.',
+    },
+  },
+  required: [],
+  additionalProperties: false,
+} as const;
+
 export const resendBody = {
   type: 'object',
   properties: {
-    since: { ...timestamp, description: 'Resend deliveries of events that occurred at this time or later.' },
+    since: {
+      ...timestamp,
+      description: 'Resend held and failed deliveries of events that occurred at this time or later.',
+    },
     deliveryIds: {
       type: 'array',
       items: { type: 'string', maxLength: 64 },
       minItems: 1,
       maxItems: 500,
       uniqueItems: true,
-      description: 'Ids of the deliveries to resend.',
+      description:
+        'Ids of the deliveries to resend, which may also be delivered ones or wait for their next attempt.',
     },
   },
   required: [],
@@ -152,10 +170,24 @@ export const resent = {
   additionalProperties: false,
 } as const;
 
+const headers = {
+  type: ['array', 'null'],
+  items: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'Name of the header.' },
+      value: { type: 'string', description: 'Value of the header.' },
+    },
+    required: ['name', 'value'],
+    additionalProperties: false,
+  },
+} as const;
+
 export const attempt = {
   type: 'object',
   properties: {
     id: { type: 'string', description: 'Id of the attempt.' },
+    deliveryId: { type: 'string', description: 'Id of the delivery.' },
     eventId: { type: 'string', description: 'Id of the event.' },
     event: { type: 'string', enum: EVENT_KINDS, description: 'Kind of event.' },
     attempt: {
@@ -178,13 +210,43 @@ export const attempt = {
       description:
         'First 16 KiB of the response body as text; null if there was no response or it is more than 30 days old.',
     },
+    url: {
+      type: ['string', 'null'],
+      description:
+        'URL to which the event was posted, without its query; null if the attempt is more than 30 days old.',
+    },
+    requestHeaders: {
+      ...headers,
+      description:
+        'Headers of the request in addition to `Host` and `Content-Length`; null if the attempt is more than 30 days old.',
+    },
+    responseHeaders: {
+      ...headers,
+      description:
+        'Headers of the response, at most 8 KiB and without the values of cookies; null if there was no response or it is more than 30 days old.',
+    },
   },
-  required: ['id', 'eventId', 'event', 'attempt', 'at', 'statusCode', 'durationMs', 'error', 'responseBody'],
+  required: [
+    'id',
+    'deliveryId',
+    'eventId',
+    'event',
+    'attempt',
+    'at',
+    'statusCode',
+    'durationMs',
+    'error',
+    'responseBody',
+    'url',
+    'requestHeaders',
+    'responseHeaders',
+  ],
   additionalProperties: false,
 } as const;
 
 export type WebhookRow = FromSchema<typeof webhook>;
 export type NewWebhookBody = FromSchema<typeof newWebhookBody>;
 export type WebhookChangeBody = FromSchema<typeof webhookChangeBody>;
+export type TestBody = FromSchema<typeof testBody>;
 export type ResendBody = FromSchema<typeof resendBody>;
 export type AttemptRow = FromSchema<typeof attempt>;

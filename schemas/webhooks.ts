@@ -8,6 +8,7 @@ import {
   resent,
   rotateBody,
   rotatedSecret,
+  testBody,
   webhook,
   webhookChangeBody,
 } from './webhookRows.ts';
@@ -82,9 +83,11 @@ export const testWebhook = defineOperation({
   path: `${PATH}/{id}/test`,
   summary: 'Send a test event',
   description:
-    'Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. ' +
+    'Sends one event at once, without retries: `webhook.test`, or another kind with example data. The id of a test event ' +
+    'begins with `evt_test_`; nothing in the account changes. The response is the attempt, even if the receiver failed. ' +
     'A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or ' +
     'when ten requests for the endpoint are running, the response is 429 and nothing is posted.',
+  body: testBody,
   success: { status: 200, schema: attempt },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],
 });
@@ -131,10 +134,12 @@ export const resendDeliveries = defineOperation({
   id: 'resendDeliveries',
   method: 'post',
   path: `${PATH}/{id}/resend`,
-  summary: 'Resend held and failed deliveries',
+  summary: 'Resend deliveries',
   description:
-    'Queues held and failed deliveries of the last 14 days again, ten per second: either those of events since a given time, or ' +
-    'those with the given ids. Test events are not resent.',
+    'Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, ' +
+    'or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place ' +
+    'in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are ' +
+    'being attempted and test events are not resent.',
   body: resendBody,
   success: { status: 200, schema: resent },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],

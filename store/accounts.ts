@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
+import { hashEmail } from './closeAccount.ts';
 import { insertEvent, newEvent } from './events.ts';
 import { releaseSpend } from './keySpend.ts';
 import {
   type Account,
   type AccountDoc,
-  type EntryType,
+  type EntryDoc,
   type GrantDoc,
+  type GrantOperator,
   isDuplicate,
   type SpendPeriod,
   type Store,
@@ -28,6 +30,8 @@ export interface Grant {
    */
   reference: string;
   reason: string | null;
+  /** Only for adjustments by an operator. */
+  operator?: GrantOperator;
   /** The charged call whose price the grant returns: it also gives back the budget of the call's API key. */
   returned?: { callId: string; period: SpendPeriod };
 }
@@ -45,6 +49,10 @@ export interface Granted {
 export interface Accounts {
   find(accountId: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
+  /** Returns the email addresses of accounts, by id. */
+  emailsOf(accountIds: readonly string[]): Promise<Map<string, string>>;
+  /** Whether an account had this email address before it was closed or its address was changed. */
+  isFormerEmail(email: string): Promise<boolean>;
   /**
    * Creates an account with its sign-up credits and fires no event. With a given `id` the call can be repeated: it
    * then returns the existing account. @throws ServiceError limit_reached: another account uses the email address
@@ -62,9 +70,20 @@ export interface Accounts {
    * so the caller must know that the reference is new.
    */
   grantWithin(session: ClientSession, grant: Grant): Promise<Granted>;
-  /** @throws ServiceError not_found */
+  /** @throws ServiceError not_found, also for closed accounts */
   setMonthlyAllowance(accountId: string, credits: number): Promise<AccountDoc>;
+  /**
+   * Adds a balance below which the owner gets an email; no-op if the account has it.
+   *
+   * @throws ServiceError limit_reached
+   */
+  addAlert(accountId: string, threshold: number): Promise<void>;
+  /** No-op if the account does not have the threshold. */
+  removeAlert(accountId: string, threshold: number): Promise<void>;
 }
+
+/** Maximum number of alerts of an account. */
+export const MAX_ALERTS = 10;
 
 /** Leaves out the fields of an `AccountDoc` that an `Account` does not have. */
 const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
@@ -80,7 +99,7 @@ export function createAccounts(store: Store): Accounts {
    */
   async function post(
     session: ClientSession,
-    line: { accountId: string; type: EntryType; amount: number; source: string; reference: string },
+    line: Pick<EntryDoc, 'accountId' | 'type' | 'amount' | 'source' | 'reference' | 'operator'>,
     shortfall: number,
   ): Promise<AccountDoc> {
     const account = await accounts.findOneAndUpdate(
@@ -102,6 +121,7 @@ export function createAccounts(store: Store): Accounts {
         tool: null,
         source: line.source,
         reference: line.reference,
+        ...(line.operator !== undefined && { operator: line.operator }),
       },
       { session },
     );
@@ -110,6 +130,7 @@ export function createAccounts(store: Store): Accounts {
 
   async function apply(session: ClientSession, grant: Grant): Promise<Granted> {
     const { accountId, type, amount, reference, reason, returned } = grant;
+    const by = grant.operator === undefined ? {} : { operator: grant.operator };
     if (!Number.isSafeInteger(amount) || amount === 0)
       throw new RangeError('credits must be a whole number other than 0');
     const id = grantId(grant);
@@ -125,13 +146,23 @@ export function createAccounts(store: Store): Accounts {
     // Fails with a duplicate-key error if the grant was applied before; concurrent transactions for the same grant
     // conflict on this insert.
     await grants.insertOne(
-      { _id: id, accountId, at: new Date(), type, requested: amount, applied: 0, shortfall: 0, reason },
+      {
+        _id: id,
+        accountId,
+        at: new Date(),
+        type,
+        requested: amount,
+        applied: 0,
+        shortfall: 0,
+        reason,
+        ...by,
+      },
       { session },
     );
     const taken = amount < 0 ? Math.min(-amount, before.balance - before.reserved) : 0;
     const applied = amount < 0 ? 0 - taken : amount; // `0 - taken`, because `-taken` could be -0
     const missing = amount < 0 ? -amount - taken : 0;
-    const line = { accountId, source: type, reference };
+    const line = { accountId, source: type, reference, ...by };
 
     let account = before;
     if (applied !== 0) account = await post(session, { ...line, type, amount: applied }, missing);
@@ -173,6 +204,20 @@ export function createAccounts(store: Store): Accounts {
     find: (accountId) => accounts.findOne<Account>({ _id: accountId }, { projection: ACCOUNT_PROJECTION }),
     findByEmail: (email) =>
       accounts.findOne<Account>({ email: email.toLowerCase() }, { projection: ACCOUNT_PROJECTION }),
+
+    async emailsOf(accountIds) {
+      const found = await accounts
+        .find({ _id: { $in: [...accountIds] } })
+        .project<Pick<AccountDoc, '_id' | 'email'>>({ email: 1 })
+        .toArray();
+      return new Map(found.map(({ _id, email }) => [_id, email]));
+    },
+
+    async isFormerEmail(email) {
+      const hash = hashEmail(email);
+      const found = await accounts.findOne({ $or: [{ closedEmail: hash }, { formerEmails: hash }] });
+      return found !== null;
+    },
 
     async create({ id = `acc_${randomUUID()}`, email, credits }) {
       const account: AccountDoc = {
@@ -226,12 +271,31 @@ export function createAccounts(store: Store): Accounts {
 
     async setMonthlyAllowance(accountId, monthlyAllowance) {
       const account = await accounts.findOneAndUpdate(
-        { _id: accountId },
+        { _id: accountId, closedAt: { $exists: false } },
         { $set: { monthlyAllowance } },
         { returnDocument: 'after' },
       );
       if (account === null) throw new ServiceError('not_found');
       return account;
+    },
+
+    async addAlert(accountId, threshold) {
+      // The limit is part of the condition, so that concurrent requests cannot exceed it.
+      const { matchedCount } = await accounts.updateOne(
+        {
+          _id: accountId,
+          $or: [{ alerts: threshold }, { [`alerts.${MAX_ALERTS - 1}`]: { $exists: false } }],
+        },
+        { $addToSet: { alerts: threshold } },
+      );
+      if (matchedCount === 0)
+        throw new ServiceError('limit_reached', {
+          detail: `The account has reached its limit of ${MAX_ALERTS} alerts. Remove one first.`,
+        });
+    },
+
+    async removeAlert(accountId, threshold) {
+      await accounts.updateOne({ _id: accountId }, { $pull: { alerts: threshold } });
     },
 
     async grant(grant) {

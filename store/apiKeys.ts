@@ -1,10 +1,11 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { ClientSession, UpdateFilter } from 'mongodb';
+import type { ClientSession, Filter, UpdateFilter } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
 import { insertEvent, newEvent } from './events.ts';
 import { keepSpend } from './keySpend.ts';
-import type { ApiKeyDoc, KeyLimits, Store } from './mongo.ts';
+import type { ApiKeyDoc, EventDoc, KeyLimits, Store } from './mongo.ts';
+import { type Actor, OPERATOR, recordSecurity } from './securityLog.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
@@ -22,6 +23,19 @@ const LAST_USED_INTERVAL_MS = 5000;
  * reservation.
  */
 const SPEND_KEPT_MS = 600_000;
+/**
+ * How long the spend of an expired connection is kept: as long as it counts towards a monthly budget, because the owner can
+ * connect the client again.
+ */
+const CONNECTION_SPEND_KEPT_MS = 32 * 86_400_000;
+
+/** Kinds of entries in the security log, by event. */
+const LOGGED_AS = {
+  'api_key.created': 'key_created',
+  'api_key.changed': 'key_changed',
+  'api_key.rotated': 'key_rotated',
+  'api_key.revoked': 'key_revoked',
+} as const;
 
 /** CRC-32 (as in zlib) of the random part, in base62, most significant digit first. */
 function checksum(random: string): string {
@@ -54,8 +68,17 @@ export function isWellFormedKey(text: string): boolean {
  */
 const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
+/** Selects API keys, and not the connections in the same collection. */
+export const ONLY_KEYS = { client: { $exists: false } } as const;
+
+/** Selects keys and connections that are neither revoked nor expired. */
+export const liveAt = (now: Date): Filter<ApiKeyDoc> => ({
+  revokedAt: null,
+  $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }],
+});
+
 /** Whether the key is neither revoked nor expired. */
-const isLive = ({ revokedAt, expiresAt }: ApiKeyDoc, now: Date): boolean =>
+export const isLive = ({ revokedAt, expiresAt }: ApiKeyDoc, now: Date): boolean =>
   revokedAt === null && (expiresAt === null || expiresAt > now);
 
 export interface NewKey extends Partial<KeyLimits> {
@@ -78,6 +101,10 @@ export interface Rotation {
   force: boolean;
 }
 
+/**
+ * The changes of keys also write to the security log of the account; `actor` is by default an operator at the command
+ * line.
+ */
 export interface ApiKeys {
   /**
    * Returns the live key, or null if it is unknown, revoked or expired. `prefix` is that of the given secret. Not
@@ -91,30 +118,88 @@ export interface ApiKeys {
   /**
    * Creates a key and its `api_key.created` event.
    *
-   * @throws ServiceError limit_reached; not_found if the account does not exist
+   * @throws ServiceError limit_reached; not_found if the account does not exist or is closed
    * @throws a duplicate-key error (`isDuplicate`) if the id is in use
    */
-  create(key: NewKey): Promise<{ row: ApiKeyDoc; key: string }>;
+  create(key: NewKey, actor?: Actor): Promise<{ row: ApiKeyDoc; key: string }>;
   /**
    * Revokes a key and creates its event; no-op if the key is already revoked.
    *
    * @throws ServiceError not_found, also for other accounts' keys
    */
-  revoke(accountId: string, id: string): Promise<void>;
+  revoke(accountId: string, id: string, actor?: Actor): Promise<void>;
   /**
    * Changes a live key and creates an `api_key.changed` event.
    *
    * @throws ServiceError not_found, also for other accounts' keys; key_inactive
    */
-  change(accountId: string, id: string, change: KeyChange): Promise<ApiKeyDoc>;
+  change(accountId: string, id: string, change: KeyChange, actor?: Actor): Promise<ApiKeyDoc>;
   /**
    * Gives a live key a new secret and creates an `api_key.rotated` event.
    *
    * @throws ServiceError not_found, also for other accounts' keys; key_inactive, rotation_pending
    */
-  rotate(accountId: string, id: string, rotation: Rotation): Promise<{ row: ApiKeyDoc; key: string }>;
+  rotate(
+    accountId: string,
+    id: string,
+    rotation: Rotation,
+    actor?: Actor,
+  ): Promise<{ row: ApiKeyDoc; key: string }>;
   /** Writes the pending records of last use to MongoDB. */
   flush(): Promise<void>;
+}
+
+/**
+ * Removes the spend of keys that can reserve no more credits, so that it does not accumulate in the account's document.
+ */
+export async function pruneSpend(store: Store, accountId: string, session: ClientSession): Promise<void> {
+  const before = new Date(Date.now() - SPEND_KEPT_MS);
+  const longBefore = new Date(Date.now() - CONNECTION_SPEND_KEPT_MS);
+  const ended = [
+    { revokedAt: { $lte: before } },
+    { ...ONLY_KEYS, expiresAt: { $lte: before } },
+    { expiresAt: { $lte: longBefore } },
+  ];
+  const kept = await store.apiKeys
+    .find({ accountId, $nor: ended }, { session })
+    .project<{ _id: string }>({ _id: 1 })
+    .toArray();
+  const ids = kept.map(({ _id }) => _id);
+  await store.accounts.updateOne({ _id: accountId }, [{ $set: { keySpend: keepSpend(ids) } }], { session });
+}
+
+/** The event that reports a change of a key or connection. */
+const keyEvent = (row: ApiKeyDoc, kind: keyof typeof LOGGED_AS): EventDoc =>
+  newEvent(row.accountId, kind, { keyId: row._id, name: row.name, prefix: row.prefix });
+
+/** Stores the event of a change of a key or connection, and its entry in the security log. */
+export async function reportKey(
+  store: Store,
+  row: ApiKeyDoc,
+  kind: keyof typeof LOGGED_AS,
+  actor: Actor,
+  session: ClientSession,
+): Promise<void> {
+  await insertEvent(store, keyEvent(row, kind), session);
+  const { accountId, name, prefix } = row;
+  const entry = { accountId, kind: LOGGED_AS[kind], actor, subject: `${name} (${prefix}…)` };
+  await recordSecurity(store, entry, session);
+}
+
+/** Revokes a key or connection of an account and creates its event. @returns null if none matches or it is already revoked */
+export async function revokeKey(
+  store: Store,
+  filter: Filter<ApiKeyDoc>,
+  actor: Actor,
+  session: ClientSession,
+): Promise<ApiKeyDoc | null> {
+  const row = await store.apiKeys.findOneAndUpdate(
+    { ...filter, revokedAt: null },
+    { $set: { revokedAt: new Date() }, $unset: { previous: '' } },
+    { session, returnDocument: 'after' },
+  );
+  if (row !== null) await reportKey(store, row, 'api_key.revoked', actor, session);
+  return row;
 }
 
 export function createApiKeys(store: Store, onError: (error: unknown) => void): ApiKeys {
@@ -147,13 +232,8 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     return writing;
   }
 
-  const event = (
-    row: ApiKeyDoc,
-    kind: 'api_key.created' | 'api_key.changed' | 'api_key.rotated' | 'api_key.revoked',
-  ) => newEvent(row.accountId, kind, { keyId: row._id, name: row.name, prefix: row.prefix });
-
   async function find(accountId: string, id: string, session?: ClientSession): Promise<ApiKeyDoc> {
-    const row = await apiKeys.findOne({ _id: id, accountId }, { ...(session && { session }) });
+    const row = await apiKeys.findOne({ _id: id, accountId, ...ONLY_KEYS }, { ...(session && { session }) });
     if (row === null) throw new ServiceError('not_found');
     return row;
   }
@@ -163,6 +243,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     row: ApiKeyDoc,
     change: UpdateFilter<ApiKeyDoc>,
     kind: 'api_key.changed' | 'api_key.rotated',
+    actor: Actor,
     session: ClientSession,
   ): Promise<ApiKeyDoc> {
     if (!isLive(row, new Date())) throw new ServiceError('key_inactive');
@@ -171,25 +252,8 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       returnDocument: 'after',
     });
     if (changed === null) throw new ServiceError('not_found');
-    await insertEvent(store, event(changed, kind), session);
+    await reportKey(store, changed, kind, actor, session);
     return changed;
-  }
-
-  /**
-   * Removes the spend of keys that can reserve no more credits, so that it does not accumulate in the account's
-   * document.
-   */
-  async function pruneSpend(accountId: string, session: ClientSession): Promise<void> {
-    const before = new Date(Date.now() - SPEND_KEPT_MS);
-    const kept = await apiKeys
-      .find(
-        { accountId, $nor: [{ revokedAt: { $lte: before } }, { expiresAt: { $lte: before } }] },
-        { session },
-      )
-      .project<{ _id: string }>({ _id: 1 })
-      .toArray();
-    const ids = kept.map(({ _id }) => _id);
-    await store.accounts.updateOne({ _id: accountId }, [{ $set: { keySpend: keepSpend(ids) } }], { session });
   }
 
   return {
@@ -212,7 +276,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       timer ??= setTimeout(() => flush().catch(onError), LAST_USED_INTERVAL_MS).unref();
     },
 
-    async create({ id = `key_${randomUUID()}`, ...newKey }) {
+    async create({ id = `key_${randomUUID()}`, ...newKey }, actor = OPERATOR) {
       const key = generateKey();
       const row: ApiKeyDoc = {
         _id: id,
@@ -226,7 +290,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
       await store.transaction(async (session) => {
         // Forces concurrent creations to conflict, so that the count below stays exact.
         const { matchedCount } = await store.accounts.updateOne(
-          { _id: row.accountId },
+          { _id: row.accountId, closedAt: { $exists: false } },
           { $inc: { keysMade: 1 } },
           { session },
         );
@@ -235,29 +299,25 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
         // `limit_reached`.
         await apiKeys.insertOne(row, { session });
         const live = await apiKeys.countDocuments(
-          {
-            accountId: row.accountId,
-            revokedAt: null,
-            $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date() } }],
-          },
+          { accountId: row.accountId, ...ONLY_KEYS, ...liveAt(new Date()) },
           { session },
         );
         if (live > MAX_LIVE_KEYS)
           throw new ServiceError('limit_reached', {
             detail: `The account has reached its limit of ${MAX_LIVE_KEYS} live keys. Revoke one first.`,
           });
-        await pruneSpend(row.accountId, session);
-        await insertEvent(store, event(row, 'api_key.created'), session);
+        await pruneSpend(store, row.accountId, session);
+        await reportKey(store, row, 'api_key.created', actor, session);
       });
       return { row, key };
     },
 
-    change: (accountId, id, change) =>
+    change: (accountId, id, change, actor = OPERATOR) =>
       store.transaction(async (session) =>
-        update(await find(accountId, id, session), { $set: change }, 'api_key.changed', session),
+        update(await find(accountId, id, session), { $set: change }, 'api_key.changed', actor, session),
       ),
 
-    async rotate(accountId, id, { overlapMs, force }) {
+    async rotate(accountId, id, { overlapMs, force }, actor = OPERATOR) {
       const key = generateKey();
       const row = await store.transaction(async (session) => {
         const old = await find(accountId, id, session);
@@ -271,21 +331,16 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
         const secret = { hash: hashKey(key), prefix: key.slice(0, PREFIX_LENGTH) };
         const change: UpdateFilter<ApiKeyDoc> =
           overlapMs > 0 ? { $set: { ...secret, previous } } : { $set: secret, $unset: { previous: '' } };
-        return update(old, change, 'api_key.rotated', session);
+        return update(old, change, 'api_key.rotated', actor, session);
       });
       return { row, key };
     },
 
-    async revoke(accountId, id) {
+    async revoke(accountId, id, actor = OPERATOR) {
+      const filter = { _id: id, accountId, ...ONLY_KEYS };
       await store.transaction(async (session) => {
-        const row = await apiKeys.findOneAndUpdate(
-          { _id: id, accountId, revokedAt: null },
-          { $set: { revokedAt: new Date() }, $unset: { previous: '' } },
-          { session, returnDocument: 'after' },
-        );
-        if (row !== null) await insertEvent(store, event(row, 'api_key.revoked'), session);
-        else if ((await apiKeys.countDocuments({ _id: id, accountId }, { session })) === 0)
-          throw new ServiceError('not_found');
+        if ((await revokeKey(store, filter, actor, session)) !== null) return;
+        if ((await apiKeys.countDocuments(filter, { session })) === 0) throw new ServiceError('not_found');
       });
     },
   };

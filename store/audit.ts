@@ -1,5 +1,6 @@
 import type { ClientSession } from 'mongodb';
 import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
+import { TEST_EVENT_IDS } from './events.ts';
 import type { AccountDoc, CallDoc, EntryDoc, GrantDoc, JournalEntry, SpendPeriod, Store } from './mongo.ts';
 import { ABANDONED, isRefundDue } from './undelivered.ts';
 
@@ -157,7 +158,7 @@ async function readRecords(store: Store, snapshot: Snapshot, account: AccountDoc
   );
   const fired = store.events.aggregate<{ _id: EventKind; count: number }>(
     [
-      { $match: { accountId, _id: { $nin: pending.events } } },
+      { $match: { accountId, _id: { $nin: pending.events, $not: TEST_EVENT_IDS } } },
       { $group: { _id: '$event', count: { $sum: 1 } } },
     ],
     snapshot,

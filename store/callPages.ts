@@ -1,3 +1,4 @@
+import type { Document, FindCursor } from 'mongodb';
 import { CALL_INDEXES } from './indexes.ts';
 import { CALL_STATES, type CallDoc, type CallState, type Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByTime } from './pages.ts';
@@ -32,15 +33,14 @@ async function toolsOf(
 }
 
 /**
- * Returns a page of matching calls, newest first. The query names its index, because MongoDB's query planner may
- * choose a slower one.
+ * Returns the query for the matching calls, to which a condition can be added. It names its index, because MongoDB's
+ * query planner may choose a slower one.
  */
-export async function pageOfCalls(
+async function queryFor(
   { calls }: Store,
   accountId: string,
   filter: CallFilter,
-  page: PageRequest,
-): Promise<Page<CallDoc>> {
+): Promise<(condition: Document) => FindCursor<CallDoc>> {
   const { state, keyId, from, to } = filter;
   const states = state === undefined ? CALL_STATES : [state];
   const tools = await toolsOf(calls, accountId, filter);
@@ -52,10 +52,28 @@ export async function pageOfCalls(
     ...(tools === null ? [] : [{ tool: { $in: tools }, state: { $in: [...states] } }]),
     ...(tools !== null || state === undefined ? [] : [{ state }]),
   ];
-  return pageByTime(
-    'calls',
-    (condition) => calls.find({ accountId, $and: [condition, ...conditions] }).hint(indexFor(filter)),
-    'startedAt',
-    page,
-  );
+  return (condition) => calls.find({ accountId, $and: [condition, ...conditions] }).hint(indexFor(filter));
+}
+
+/** Returns a page of matching calls, newest first. */
+export async function pageOfCalls(
+  store: Store,
+  accountId: string,
+  filter: CallFilter,
+  page: PageRequest,
+): Promise<Page<CallDoc>> {
+  return pageByTime('calls', await queryFor(store, accountId, filter), 'startedAt', page);
+}
+
+/** Rows that a cursor over all calls reads at once, so that an export needs little memory. */
+const EXPORT_BATCH = 1000;
+
+/** Returns a cursor over all matching calls, newest first. */
+export async function allCalls(
+  store: Store,
+  accountId: string,
+  filter: CallFilter,
+): Promise<FindCursor<CallDoc>> {
+  const query = await queryFor(store, accountId, filter);
+  return query({}).sort({ startedAt: -1, _id: -1 }).batchSize(EXPORT_BATCH);
 }

@@ -23,32 +23,37 @@ export interface Calls {
   find(callId: string): Promise<CallDoc | null>;
 }
 
+/** Uses MongoDB's clock: with a future time of an API process, the sweeper would not end the call until that time. */
+const TOUCH = { $currentDate: { touchedAt: true } } as const;
+
 export function createCalls({ calls }: Store): Calls {
   return {
     async claim(newCall) {
       const now = new Date();
-      const call: CallDoc = {
+      const { _id, accountId, idempotency } = newCall;
+      const row = {
         ...newCall,
         charged: 0,
         state: 'running',
         code: null,
         startedAt: now,
-        touchedAt: now,
         finishedAt: null,
-      };
+      } as const;
       for (;;) {
         try {
-          await calls.insertOne(call);
+          const call = await calls.findOneAndUpdate(
+            { _id },
+            { $setOnInsert: row, ...TOUCH },
+            { upsert: true, returnDocument: 'after' },
+          );
+          if (call === null) throw new Error(`call ${_id} was not inserted`);
           return { claimed: true, call };
         } catch (error) {
-          if (!isDuplicate(error)) throw error;
+          if (!isDuplicate(error) || idempotency === undefined) throw error;
         }
-        // Without a key, only the id can be a duplicate.
-        if (call.idempotency === undefined) return { claimed: true, call };
-        const { key } = call.idempotency;
-        const first = await calls.findOne({ accountId: call.accountId, 'idempotency.key': key });
+        const { key } = idempotency;
+        const first = await calls.findOne({ accountId, 'idempotency.key': key });
         if (first === null) continue; // The key was released in the meantime.
-        if (first._id === call._id) return { claimed: true, call: first };
         if (first.idempotency !== undefined && first.idempotency.expiresAt > now)
           return { claimed: false, call: first };
         await calls.updateOne({ _id: first._id, 'idempotency.key': key }, { $unset: { idempotency: '' } });
@@ -56,7 +61,7 @@ export function createCalls({ calls }: Store): Calls {
     },
 
     async touch(callId) {
-      await calls.updateOne({ _id: callId, state: 'running' }, { $set: { touchedAt: new Date() } });
+      await calls.updateOne({ _id: callId, state: 'running' }, TOUCH);
     },
 
     find: (callId) => calls.findOne({ _id: callId }),

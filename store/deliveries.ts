@@ -1,6 +1,7 @@
+import { EVENTS, type EventData, type EventKind, TEST_EVENT } from '../schemas/events.ts';
 import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
 import { newDelivery } from './dispatchEvents.ts';
-import { newEvent } from './events.ts';
+import { newEvent, TEST_EVENT_IDS } from './events.ts';
 import { insertAllOnce, type Store } from './mongo.ts';
 import type { DeliveryDoc, DeliveryState, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
@@ -39,6 +40,8 @@ export interface SyncRequest {
   outcomes: Outcome[];
   /** Ids of the deliveries that are being attempted. */
   running: string[];
+  /** Ids of the deliveries that are due whatever their time is, and before all others; missing in older histories. */
+  first?: string[] | undefined;
   /** Maximum number of due deliveries to return. */
   take: number;
 }
@@ -119,7 +122,7 @@ async function writeOutcomes({ deliveries }: Store, outcomes: readonly Outcome[]
  * then marked failed.
  */
 export async function syncEndpoint(store: Store, request: SyncRequest): Promise<SyncResult | null> {
-  const { endpointId, health, running, take } = request;
+  const { endpointId, health, running, first = [], take } = request;
   const { deliveries, webhookEndpoints } = store;
   await writeOutcomes(store, request.outcomes);
   if (health !== null) {
@@ -152,16 +155,25 @@ export async function syncEndpoint(store: Store, request: SyncRequest): Promise<
       { ...pending, _id: { $nin: running } },
       { $set: { state: 'held', nextAt: null } },
     );
-  const waiting = await deliveries
-    // Test deliveries have no `nextAt`; only "Send test" attempts them.
-    .find({ ...pending, _id: { $nin: running }, nextAt: { $ne: null } })
+  // Test deliveries have no `nextAt`; only "Send test" attempts them.
+  const isWaiting = { ...pending, nextAt: { $ne: null } };
+  const requested =
+    first.length === 0
+      ? []
+      : await deliveries.find({ ...isWaiting, _id: { $in: first, $nin: running } }).toArray();
+  const excluded = [...running, ...requested.map(({ _id }) => _id)];
+  const others = await deliveries
+    .find({ ...isWaiting, _id: { $nin: excluded } })
     .sort({ nextAt: 1 })
     .limit(take + 1)
     .toArray();
+  const waiting = [...requested, ...others];
   // The later of the workflow's time and this process's time, so that a delivery is due when the workflow's timer for
   // it fires.
   const now = new Date(Math.max(request.now, Date.now()));
-  const due = waiting.slice(0, take).filter(({ nextAt }) => nextAt !== null && nextAt <= now);
+  const due = waiting
+    .slice(0, take)
+    .filter(({ nextAt }, index) => index < requested.length || (nextAt !== null && nextAt <= now));
   return {
     accountId: endpoint.accountId,
     turn: endpoint.turn,
@@ -171,62 +183,95 @@ export async function syncEndpoint(store: Store, request: SyncRequest): Promise<
   };
 }
 
-/** The deliveries to resend: those of events since a time, or those with these ids. */
+/**
+ * The deliveries to resend: the held and failed ones of events since a time, or those with these ids that are not being
+ * attempted.
+ */
 export type Resend = { since: string } | { deliveryIds: string[] };
 
 /**
- * Queues the selected held and failed deliveries of the last 14 days again, oldest first, at intervals of 100 ms.
+ * Queues the selected deliveries of the last 14 days again, oldest first, at intervals of 100 ms. A delivery that waits
+ * for its next attempt keeps its place in the retry schedule; any other starts the schedule again. Test deliveries are not
+ * resent.
  *
+ * @param running ids of the deliveries that are being attempted
  * @returns the number of queued deliveries
  */
-export async function resend({ deliveries }: Store, endpointId: string, selection: Resend): Promise<number> {
+export async function resend(
+  { deliveries }: Store,
+  endpointId: string,
+  selection: Resend,
+  running: readonly string[] = [],
+): Promise<number> {
   const oldest = new Date(Date.now() - RESEND_WITHIN_MS);
   const since = 'since' in selection ? new Date(selection.since) : oldest;
+  const isSelected = 'deliveryIds' in selection;
+  const states: DeliveryState[] = [
+    'held',
+    'failed',
+    ...(isSelected ? (['delivered', 'pending'] as const) : []),
+  ];
   const filter = {
     endpointId,
-    state: { $in: ['held', 'failed'] as DeliveryState[] },
+    state: { $in: states },
     event: { $ne: 'webhook.test' as const },
+    eventId: { $not: TEST_EVENT_IDS },
     createdAt: { $gte: since > oldest ? since : oldest },
-    ...('deliveryIds' in selection && { _id: { $in: selection.deliveryIds } }),
+    ...(isSelected && { _id: { $in: selection.deliveryIds, $nin: running } }),
   };
   let queued = 0;
   let nextAt = Date.now();
   for (;;) {
-    const rows: Pick<DeliveryDoc, '_id'>[] = await deliveries
-      .find(filter, { projection: { _id: 1 } })
+    const rows: Pick<DeliveryDoc, '_id' | 'state'>[] = await deliveries
+      .find(filter, { projection: { _id: 1, state: 1 } })
       .sort({ createdAt: 1 })
       .limit(RESEND_BATCH)
       .toArray();
     if (rows.length === 0) return queued;
-    const { modifiedCount } = await deliveries.bulkWrite(
-      rows.map(({ _id }, index) => ({
+    const { matchedCount } = await deliveries.bulkWrite(
+      rows.map(({ _id, state }, index) => ({
         updateOne: {
-          filter: { _id, state: { $in: ['held', 'failed'] as const } },
+          filter: { _id, state },
           update: {
-            $set: { state: 'pending', tries: 0, nextAt: new Date(nextAt + index * RESEND_INTERVAL_MS) },
+            $set: {
+              state: 'pending',
+              nextAt: new Date(nextAt + index * RESEND_INTERVAL_MS),
+              ...(state !== 'pending' && { tries: 0 }),
+            },
           },
         },
       })),
       { ordered: false },
     );
-    queued += modifiedCount;
+    queued += matchedCount;
+    // Selected deliveries fit in one batch. A second pass could find those that have been delivered in the meantime.
+    if (isSelected) return queued;
     nextAt += rows.length * RESEND_INTERVAL_MS;
   }
 }
+
+/** The data of a test event: the example of its kind. */
+const testData = (kind: EventKind, endpointId: string): EventData<EventKind> =>
+  kind === 'webhook.test' ? { ...EVENTS[kind].example, endpointId } : EVENTS[kind].example;
 
 /**
  * Creates a test event and its delivery to this endpoint; a repetition with the same `testId` creates nothing.
  *
  * @returns the delivery's id, or null if the endpoint was deleted
  */
-export async function prepareTest(store: Store, endpointId: string, testId: string): Promise<string | null> {
+export async function prepareTest(
+  store: Store,
+  endpointId: string,
+  testId: string,
+  kind: EventKind = 'webhook.test',
+): Promise<string | null> {
   const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
   if (endpoint === null) return null;
   const { pending: _notDispatched, ...event } = newEvent(
     endpoint.accountId,
-    'webhook.test',
-    { message: 'This is a test. No credits changed.', endpointId },
-    { id: `evt_${testId}` },
+    kind,
+    testData(kind, endpointId),
+    { id: `${TEST_EVENT}${testId}` },
   );
   const delivery: DeliveryDoc = { ...newDelivery(event, endpointId, false), nextAt: null };
   await insertAllOnce(store.events, [event]);

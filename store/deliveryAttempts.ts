@@ -1,8 +1,8 @@
 import { insertAllOnce, type Store } from './mongo.ts';
-import type { DeliveryAttemptDoc } from './webhookDocs.ts';
+import type { DeliveryAttemptDoc, DeliveryDoc, ExchangeDoc } from './webhookDocs.ts';
 
-/** How long response bodies are kept, in milliseconds. The attempts themselves are never deleted. */
-const BODY_RETENTION_MS = 30 * 24 * 3_600_000;
+/** How long requests and responses are kept, in milliseconds. The attempts themselves are never deleted. */
+const EXCHANGE_RETENTION_MS = 30 * 24 * 3_600_000;
 
 /** Id of an attempt, from the id of its delivery and its number. */
 export const attemptId = (deliveryId: string, attempt: number): string =>
@@ -11,28 +11,34 @@ export const attemptId = (deliveryId: string, attempt: number): string =>
 export interface DeliveryAttempts {
   find(id: string): Promise<DeliveryAttemptDoc | null>;
   /** Stores an attempt; no-op if it is already stored. */
-  record(attempt: DeliveryAttemptDoc, responseBody: string | null): Promise<void>;
-  /** Returns the response bodies that are still kept, by attempt id. */
-  bodies(ids: readonly string[]): Promise<Map<string, string>>;
+  record(attempt: DeliveryAttemptDoc, exchange: Omit<ExchangeDoc, '_id' | 'expiresAt'>): Promise<void>;
+  /** Returns the requests and responses that are still kept, by attempt id. */
+  exchanges(ids: readonly string[]): Promise<Map<string, ExchangeDoc>>;
+  /** Returns the newest attempts of a delivery, newest first, at most `limit`. */
+  ofDelivery(delivery: Pick<DeliveryDoc, '_id' | 'attempts'>, limit: number): Promise<DeliveryAttemptDoc[]>;
 }
 
-export const createDeliveryAttempts = ({ deliveryAttempts, responseBodies }: Store): DeliveryAttempts => ({
+export const createDeliveryAttempts = ({ deliveryAttempts, exchanges }: Store): DeliveryAttempts => ({
   find: (id) => deliveryAttempts.findOne({ _id: id }),
 
-  async record(attempt, responseBody) {
-    if (responseBody !== null)
-      await insertAllOnce(responseBodies, [
-        {
-          _id: attempt._id,
-          body: responseBody,
-          expiresAt: new Date(attempt.at.getTime() + BODY_RETENTION_MS),
-        },
-      ]);
+  async record(attempt, exchange) {
+    const expiresAt = new Date(attempt.at.getTime() + EXCHANGE_RETENTION_MS);
+    await insertAllOnce(exchanges, [{ ...exchange, _id: attempt._id, expiresAt }]);
     await insertAllOnce(deliveryAttempts, [attempt]);
   },
 
-  async bodies(ids) {
-    const rows = await responseBodies.find({ _id: { $in: [...ids] } }).toArray();
-    return new Map(rows.map(({ _id, body }) => [_id, body]));
+  async exchanges(ids) {
+    const rows = await exchanges.find({ _id: { $in: [...ids] } }).toArray();
+    return new Map(rows.map((row) => [row._id, row]));
+  },
+
+  ofDelivery({ _id, attempts }, limit) {
+    // An attempt that has just ended may not be counted yet.
+    const newest = attempts + 1;
+    const ids = Array.from({ length: Math.min(limit, newest) }, (_, i) => attemptId(_id, newest - i));
+    return deliveryAttempts
+      .find({ _id: { $in: ids } })
+      .sort({ attempt: -1 })
+      .toArray();
   },
 });

@@ -4,6 +4,9 @@ import type { EventData, EventKind } from '../schemas/events.ts';
 import { createdNow, type EventDoc, type Store } from './mongo.ts';
 import { activeTraceparent } from './trace.ts';
 
+/** Matches the ids of test events, which begin with `TEST_EVENT`. */
+export const TEST_EVENT_IDS = /^evt_test_/;
+
 /**
  * Creates an event that is pending dispatch. It must be stored in the same transaction or update as the change that
  * it reports. Use `insertEvent` for that, unless `createdAt` is already a time of the database server.

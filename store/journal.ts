@@ -1,6 +1,7 @@
 import { balanceEventData } from '../schemas/events.ts';
 import { newEvent } from './events.ts';
 import { insertAllOnce, type JournalEntry, type Store } from './mongo.ts';
+import type { BalanceNotice } from './webhookDocs.ts';
 
 /** A journal entry and its account. */
 export interface Posting {
@@ -8,12 +9,20 @@ export interface Posting {
   entry: JournalEntry;
 }
 
+/** Creates the email for the thresholds that a charge crossed; none if it crossed none. */
+function balanceNotices(accountId: string, entry: JournalEntry): BalanceNotice[] {
+  const { id, at, balanceAfter: balance, alerts: thresholds = [] } = entry;
+  if (thresholds.length === 0) return [];
+  const _id = `balance-${id}`;
+  return [{ _id, kind: 'balance', accountId, at, balance, thresholds, tries: 0, dueAt: at }];
+}
+
 /**
- * Copies journal entries to `entries`, `events` and `calls`. May be repeated, in any process. Calls are written last,
+ * Copies journal entries to `entries`, `events`, `notices` and `calls`. May be repeated, in any process. Calls are written last,
  * because the sweeper repeats the copy only for calls that still appear as running.
  */
 export async function copyEntries(
-  { calls, entries, events }: Store,
+  { calls, entries, events, notices }: Store,
   postings: readonly Posting[],
 ): Promise<void> {
   if (postings.length === 0) return;
@@ -41,7 +50,12 @@ export async function copyEntries(
       }),
     ),
   );
-  await Promise.all([insertAllOnce(entries, lines), insertAllOnce(events, fired)]);
+  const alerts = postings.flatMap(({ accountId, entry }) => balanceNotices(accountId, entry));
+  await Promise.all([
+    insertAllOnce(entries, lines),
+    insertAllOnce(events, fired),
+    insertAllOnce(notices, alerts),
+  ]);
   await calls.bulkWrite(
     postings.map(({ entry }) => ({
       updateOne: {
@@ -53,6 +67,11 @@ export async function copyEntries(
             code: entry.code,
             finishedAt: entry.at,
             ...(entry.period !== undefined && { period: entry.period }),
+            ...(entry.reservedAt !== undefined && { 'timing.reservedAt': entry.reservedAt }),
+            ...(entry.times !== undefined && {
+              'timing.wait': entry.times.wait,
+              'timing.run': entry.times.run,
+            }),
           },
           $unset: {
             ...(entry.release && { idempotency: '' }),

@@ -19,6 +19,7 @@ import { type MasterKey, parseMasterKeys } from '../schemas/envValues.ts';
 export type Purpose =
   | 'temporal-payload'
   | 'result'
+  | 'call-content'
   | 'vault'
   | 'fingerprint'
   | 'webhook-secret'
@@ -49,8 +50,8 @@ export interface Keyring {
   keyIdOf(sealed: Uint8Array): string;
   /** HMAC-SHA256 as `<key id>:<base64url>`. Uses the current key unless `keyId` is given. */
   mac(purpose: Purpose, data: string, keyId?: string): string;
-  /** Derives 32 bytes from the current key, for libraries that take a secret. */
-  derive(purpose: Purpose): Buffer;
+  /** Derives 32 bytes, for libraries that take a secret. Uses the current key unless `keyId` is given. */
+  derive(purpose: Purpose, keyId?: string): Buffer;
 }
 
 export function createKeyring(keys: readonly MasterKey[]): Keyring {
@@ -78,7 +79,7 @@ export function createKeyring(keys: readonly MasterKey[]): Keyring {
     ids: keys.map(({ id }) => id),
     has: (keyId) => keys.some(({ id }) => id === keyId),
     keyIdOf,
-    derive: (purpose) => keyFor(purpose, current.id).export(),
+    derive: (purpose, keyId = current.id) => keyFor(purpose, keyId).export(),
     mac(purpose, data, keyId = current.id) {
       return `${keyId}:${createHmac('sha256', keyFor(purpose, keyId)).update(data).digest('base64url')}`;
     },

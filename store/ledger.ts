@@ -11,7 +11,7 @@ import {
   releaseSpend,
   reserveSpend,
 } from './keySpend.ts';
-import type { JournalEntry, Store } from './mongo.ts';
+import type { JournalEntry, Store, ToolTimes } from './mongo.ts';
 import { createProjection } from './projection.ts';
 import { createSteps, type StepResult } from './steps.ts';
 import { activeTraceparent } from './trace.ts';
@@ -44,9 +44,9 @@ export type ReserveResult =
 
 /**
  * Request to charge or refund a call. A charge requires the hold with this nonce. A refund releases the call's hold
- * if there is one; `release` also releases the Idempotency-Key.
+ * if there is one; `release` also releases the Idempotency-Key. `times` is stored with the call.
  */
-export type Settlement = { callId: string; accountId: string } & (
+export type Settlement = { callId: string; accountId: string; times?: ToolTimes | undefined } & (
   | { wanted: 'charged'; nonce: string }
   | { wanted: 'refunded'; code: string; release: boolean }
 );
@@ -159,13 +159,16 @@ export function createLedger(
    * entry. No-op if the hold to charge does not exist or the journal already has an entry of the call.
    */
   function end(settlement: Settlement): Promise<StepResult | null> {
-    const { callId, accountId, wanted } = settlement;
+    const { callId, accountId, wanted, times } = settlement;
     const charged = wanted === 'charged';
     const hold = `$holds.${callId}`;
     const traceparent = activeTraceparent();
     const cost = { $ifNull: [`${hold}.cost`, 0] };
     const balanceAfter = charged ? after('$balance', cost) : '$balance';
     const seq = charged ? { $add: ['$seq', 1] } : '$seq';
+    const crosses = (threshold: unknown): Document => ({
+      $and: [{ $gte: ['$balance', threshold] }, { $lt: [balanceAfter, threshold] }],
+    });
     const fires = (when: Document, event: string): Document => ({
       $cond: [when, [{ id: `evt_${randomUUID()}`, event }], []],
     });
@@ -183,15 +186,23 @@ export function createLedger(
       events: charged
         ? {
             $concatArrays: [
-              fires(
-                { $and: [{ $gte: ['$balance', LOW_CREDITS] }, { $lt: [balanceAfter, LOW_CREDITS] }] },
-                'credits.low',
-              ),
+              fires(crosses(LOW_CREDITS), 'credits.low'),
               fires({ $and: [{ $gt: ['$balance', 0] }, { $lte: [balanceAfter, 0] }] }, 'credits.exhausted'),
             ],
           }
         : [],
-      ...(charged && { period: `${hold}.period` }),
+      ...(charged && {
+        period: `${hold}.period`,
+        alerts: {
+          $filter: {
+            input: { $ifNull: ['$alerts', []] },
+            as: 'threshold',
+            cond: crosses('$$threshold'),
+          },
+        },
+      }),
+      reservedAt: `${hold}.at`,
+      ...(times !== undefined && { times: { $literal: times } }),
       ...(traceparent !== undefined && { traceparent }),
     };
     const poolCounts = {

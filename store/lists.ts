@@ -1,40 +1,67 @@
 import type { FindCursor } from 'mongodb';
-import { type CallFilter, pageOfCalls } from './callPages.ts';
+import { ONLY_KEYS } from './apiKeys.ts';
+import { allCalls, type CallFilter, pageOfCalls } from './callPages.ts';
 import { type EventFilter, pageOfEvents } from './eventPages.ts';
+import { CALL_INDEXES } from './indexes.ts';
 import { copyJournal } from './journal.ts';
-import type { AccountDoc, ApiKeyDoc, CallDoc, EntryDoc, EventDoc, GrantDoc, Store } from './mongo.ts';
+import type {
+  AccountDoc,
+  ApiKeyDoc,
+  CallDoc,
+  EntryDoc,
+  EventDoc,
+  GrantDoc,
+  SecurityEventDoc,
+  Store,
+} from './mongo.ts';
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
-import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from './webhookDocs.ts';
+import type { DeliveryAttemptDoc, DeliveryDoc, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** Lists for owners and operators, newest first. */
 export interface Lists {
   calls(accountId: string, filter: CallFilter, page: PageRequest): Promise<Page<CallDoc>>;
+  /** Returns a cursor over all matching calls, newest first. */
+  allCalls(accountId: string, filter: CallFilter): Promise<FindCursor<CallDoc>>;
   /** The call with this id or this request id; null if there is none. */
   call(accountId: string, id: string): Promise<CallDoc | null>;
+  /** The running call that was started from the form with this id; null if there is none. */
+  runOf(accountId: string, formId: string): Promise<CallDoc | null>;
   /** The newest calls without a result. The newest of all may be missing until their journal entries are copied. */
   failures(accountId: string, limit: number): Promise<CallDoc[]>;
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
   /** Returns a cursor over all ledger entries of the account, newest first. */
   statement(accountId: string): Promise<FindCursor<EntryDoc>>;
-  /** Returns the newest grants, at most `limit`. */
-  grants(accountId: string, limit: number): Promise<GrantDoc[]>;
+  grants(accountId: string, page: PageRequest): Promise<Page<GrantDoc>>;
   keys(accountId: string, page: PageRequest): Promise<Page<ApiKeyDoc>>;
   events(accountId: string, filter: EventFilter, page: PageRequest): Promise<Page<EventDoc>>;
+  securityEvents(accountId: string, page: PageRequest): Promise<Page<SecurityEventDoc>>;
+  /** The emails of the last days to the owner, sent or waiting. */
+  notices(accountId: string, page: PageRequest): Promise<Page<NoticeDoc>>;
   /** Returns the deliveries of the events, by event id. */
   deliveries(eventIds: readonly string[]): Promise<Map<string, DeliveryDoc[]>>;
+  /** Returns a delivery and its event; null if there is none. */
+  delivery(accountId: string, id: string): Promise<{ delivery: DeliveryDoc; event: EventDoc } | null>;
   webhooks(accountId: string, page: PageRequest): Promise<Page<WebhookEndpointDoc>>;
   attempts(endpointId: string, page: PageRequest): Promise<Page<DeliveryAttemptDoc>>;
   /** For operators: all accounts, or the one with this email address. */
   accounts(filter: { email?: string }, page: PageRequest): Promise<Page<AccountDoc>>;
 }
 
+/** Entries that the cursor of a statement reads at once, so that a slow reader needs little memory. */
+const STATEMENT_BATCH = 1000;
+
 export function createLists(store: Store): Lists {
   const { accounts, apiKeys, calls, entries, grants } = store;
-  const { deliveries, deliveryAttempts, webhookEndpoints } = store;
+  const { deliveries, deliveryAttempts, events, webhookEndpoints } = store;
   return {
     async calls(accountId, filter, page) {
       await copyJournal(store, accountId);
       return pageOfCalls(store, accountId, filter, page);
+    },
+
+    async allCalls(accountId, filter) {
+      await copyJournal(store, accountId);
+      return allCalls(store, accountId, filter);
     },
 
     async call(accountId, id) {
@@ -43,6 +70,9 @@ export function createLists(store: Store): Lists {
         (await calls.findOne({ _id: id, accountId })) ?? (await calls.findOne({ accountId, requestId: id }))
       );
     },
+
+    runOf: (accountId, formId) =>
+      calls.findOne({ accountId, state: 'running', formId }, { hint: CALL_INDEXES.inState }),
 
     async failures(accountId, limit) {
       const states = ['refunded', 'refused'] as const;
@@ -62,19 +92,42 @@ export function createLists(store: Store): Lists {
 
     async statement(accountId) {
       await copyJournal(store, accountId);
-      return entries.find({ accountId }).sort({ seq: -1 });
+      return entries.find({ accountId }).sort({ seq: -1 }).batchSize(STATEMENT_BATCH);
     },
 
-    grants: (accountId, limit) => grants.find({ accountId }).sort({ at: -1 }).limit(limit).toArray(),
+    grants: (accountId, page) =>
+      pageByTime('grants', (condition) => grants.find({ accountId, ...condition }), 'at', page),
 
     keys: (accountId, page) =>
-      pageByTime('keys', (condition) => apiKeys.find({ accountId, ...condition }), 'createdAt', page),
+      pageByTime(
+        'keys',
+        (condition) => apiKeys.find({ accountId, ...ONLY_KEYS, ...condition }),
+        'createdAt',
+        page,
+      ),
 
     events: (accountId, filter, page) => pageOfEvents(store, accountId, filter, page),
+
+    securityEvents: (accountId, page) =>
+      pageByTime(
+        'security',
+        (condition) => store.securityEvents.find({ accountId, ...condition }),
+        'at',
+        page,
+      ),
+
+    notices: (accountId, page) =>
+      pageByTime('notices', (condition) => store.notices.find({ accountId, ...condition }), 'at', page),
 
     async deliveries(eventIds) {
       const rows = await deliveries.find({ eventId: { $in: [...eventIds] } }).toArray();
       return Map.groupBy(rows, ({ eventId }) => eventId);
+    },
+
+    async delivery(accountId, id) {
+      const delivery = await deliveries.findOne({ _id: id, accountId });
+      const event = delivery && (await events.findOne({ _id: delivery.eventId }));
+      return delivery && event && { delivery, event };
     },
 
     webhooks: (accountId, page) =>

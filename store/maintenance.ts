@@ -14,6 +14,8 @@ export interface Waiting {
    */
   oldestDeliverySeconds: number;
   disabledEndpoints: number;
+  /** Payments to closed accounts that operators have not refunded yet. */
+  paymentsToRefund: number;
 }
 
 export async function recordAudit({ maintenance }: Pick<Store, 'maintenance'>, audit: Audit): Promise<void> {
@@ -57,10 +59,11 @@ async function oldestDelivery({ deliveries, webhookEndpoints }: Store): Promise<
 
 /** Reads how many refunds and deliveries are pending, and the age of the oldest. */
 export async function findWaiting(store: Store): Promise<Waiting> {
-  const [hold, delivery, disabledEndpoints, abandoned] = await Promise.all([
+  const [hold, delivery, disabledEndpoints, paymentsToRefund, abandoned] = await Promise.all([
     oldestHold(store),
     oldestDelivery(store),
     store.webhookEndpoints.countDocuments({ state: 'disabled' }),
+    store.payments.countDocuments({ refundDue: true }),
     store.calls.find({ ...ABANDONED, state: 'charged' }).toArray(),
   ]);
   const owed = abandoned.filter(isRefundDue);
@@ -70,5 +73,6 @@ export async function findWaiting(store: Store): Promise<Waiting> {
     oldestRefundSeconds: Math.max(0, ...owed.map(({ finishedAt }) => secondsSince(finishedAt))),
     oldestDeliverySeconds: secondsSince(delivery),
     disabledEndpoints,
+    paymentsToRefund,
   };
 }

@@ -2,12 +2,13 @@ import { EnvError } from '../schemas/env.ts';
 import type { Keyring } from './keyring.ts';
 import type { Store } from './mongo.ts';
 import { countSecrets } from './rekey.ts';
+import { countTwoFactors } from './twoFactorSecrets.ts';
 
 const CHECKED = 'utility-tools';
 
 /**
  * Checks at the start of a process that the keyring can decrypt stored secrets: it must have every key that encrypted
- * a webhook secret, and each of its keys must equal the key that was first used with this database under the same id.
+ * a webhook secret or a second factor, and each of its keys must equal the key that was first used with this database under the same id.
  * For the comparison the first process that uses a key stores a MAC made with it.
  *
  * @throws EnvError with one line that names the key
@@ -25,9 +26,11 @@ export async function assertMasterKeys(store: Store, keyring: Keyring): Promise<
         `MASTER_KEYS: key "${keyId}" differs from the key with this id that encrypted this database; restore the original key`,
       );
   }
-  for (const [key, secrets] of await countSecrets(store, keyring))
-    if (!keyring.has(key))
-      throw new EnvError(
-        `MASTER_KEYS: key "${key}" is missing; ${secrets} stored webhook secrets are encrypted with it`,
-      );
+  for (const [what, counts] of [
+    ['stored webhook secrets', await countSecrets(store, keyring)],
+    ['second factors of users', await countTwoFactors(store, keyring)],
+  ] as const)
+    for (const [key, count] of counts)
+      if (!keyring.has(key))
+        throw new EnvError(`MASTER_KEYS: key "${key}" is missing; ${count} ${what} are encrypted with it`);
 }

@@ -8,16 +8,19 @@ import {
   MongoClient,
   MongoError,
   MongoServerError,
+  type ObjectId,
   type OptionalUnlessRequiredId,
 } from 'mongodb';
 import type { EventKind } from '../schemas/events.ts';
+import type { Component } from '../schemas/status.ts';
 import type { Pool } from '../schemas/tool.ts';
+import type { OauthClientDoc, OauthConsentDoc, OauthTokenDoc } from './oauthDocs.ts';
 import { traceCommands } from './trace.ts';
 import type {
   DeliveryAttemptDoc,
   DeliveryDoc,
+  ExchangeDoc,
   NoticeDoc,
-  ResponseBodyDoc,
   WebhookEndpointDoc,
 } from './webhookDocs.ts';
 
@@ -58,6 +61,14 @@ export interface Hold {
   period?: SpendPeriod;
 }
 
+/** Durations in milliseconds that the worker of a call's tool measured. */
+export interface ToolTimes {
+  /** From the first scheduling of the tool to the start of its last attempt. */
+  wait: number;
+  /** Duration of the last attempt. */
+  run: number;
+}
+
 /**
  * The end of a call. The update that ends the call's hold also writes this entry, which is removed after it was
  * copied to `calls`, `entries` and `events`. A call that ends without a hold has the state `refused`.
@@ -75,8 +86,14 @@ export interface JournalEntry {
   seq: number;
   balanceAfter: number;
   events: { id: string; event: EventKind }[];
+  /** The owner's thresholds that the charge crossed; missing in entries without a charge. */
+  alerts?: number[];
   /** The period of a charged call's hold. */
   period?: SpendPeriod;
+  /** When the price was reserved; missing if it was not. */
+  reservedAt?: Date;
+  /** Missing if no attempt of the tool has ended. */
+  times?: ToolTimes;
   /** `traceparent` of the span in which the call ended; missing if traces are not exported. */
   traceparent?: string;
 }
@@ -101,6 +118,8 @@ export interface AccountDoc {
   allowanceMonth?: string;
   /** Time of the last grant or negative adjustment. */
   grantedAt?: Date;
+  /** Thresholds in credits: when a charge takes the balance below one, the owner gets an email. */
+  alerts?: number[];
   /**
    * Number of API keys ever created. Each creation increments it, so that concurrent creations conflict; see
    * `ApiKeys.create`.
@@ -110,16 +129,27 @@ export interface AccountDoc {
   endpointsMade?: number;
   /** Number of holds by pool, which is the number of running calls. */
   running: Partial<Record<Pool, number>>;
+  /** Whether the owner has switched on keeping the input and output of calls; see `callContents.ts`. */
+  keepsContents?: true;
   /** Spend of API keys by key id; keys that have never reserved credits are missing. */
   keySpend?: Record<string, KeySpend>;
   holds: Record<string, Hold>;
   journal: JournalEntry[];
+  /** Set when the owner has closed the account; see `closeAccount.ts`. */
+  closedAt?: Date;
+  /** Hash of the email address of a closed account. */
+  closedEmail?: string;
+  /** Hashes of earlier email addresses. */
+  formerEmails?: string[];
 }
 
 /** An account without `holds` and `journal`, which may be large. */
 export type Account = Omit<AccountDoc, 'holds' | 'journal'>;
 
 export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
+
+/** Author of an adjustment: an operator who was signed in to the dashboard, or a user of the command line. */
+export type GrantOperator = { accountId: string; userId: string } | 'command line';
 
 /** An entry of an account's ledger. The amounts of all entries of an account add up to its balance. */
 export interface EntryDoc {
@@ -134,6 +164,8 @@ export interface EntryDoc {
   tool: string | null;
   source: string | null;
   reference: string | null;
+  /** Only for adjustments by an operator, since this is recorded. */
+  operator?: GrantOperator;
 }
 
 /**
@@ -148,6 +180,8 @@ export interface GrantDoc {
   applied: number;
   shortfall: number;
   reason: string | null;
+  /** Only for adjustments by an operator, since this is recorded. */
+  operator?: GrantOperator;
 }
 
 /**
@@ -158,7 +192,7 @@ export const DISPUTE_STAGES = ['inquiry', 'open', 'lost', 'won'] as const;
 export type DisputeStage = (typeof DISPUTE_STAGES)[number];
 
 /**
- * A payment, as known from Stripe's events, which arrive in any order. `accountId` is null until an event confirms
+ * A payment, as known from Stripe's events, which arrive in any order. `accountId` and `paidAt` are null until an event confirms
  * that the payment succeeded.
  */
 export interface PaymentDoc {
@@ -178,12 +212,24 @@ export interface PaymentDoc {
   disputes: { id: string; amount: number; stage: DisputeStage }[];
   /** Credits that were taken back for refunds and disputes. */
   taken: number;
+  /**
+   * Set if the payment reached an account that was closed before, until all of its credits were taken back: an operator
+   * must refund it.
+   */
+  refundDue?: true;
   reportedAt: Date;
   /**
    * When MongoDB deletes the document; removed once the payment is confirmed. Stripe also reports refunds of payments
    * that are not for credits.
    */
   forgetAt?: Date;
+}
+
+/** The right to export an account; see `exportLease.ts`. The document's id is the id of the account. */
+export interface ExportLeaseDoc {
+  _id: string;
+  holder: string;
+  until: Date;
 }
 
 /** Sums of calls. */
@@ -244,6 +290,17 @@ export interface ApiProcessDoc {
   renewedAt: Date;
 }
 
+/** Times of a call that were measured; see `phasesOf`. */
+export interface CallTiming extends Partial<ToolTimes> {
+  /** Milliseconds from the arrival of the request to the end of its checks. */
+  accept?: number;
+  /** Milliseconds of waiting for a place in the pool. */
+  queue?: number;
+  reservedAt?: Date;
+  /** When the response was handed to the operating system. Only calls with `pendingAnswer` record it. */
+  answeredAt?: Date;
+}
+
 /** A call: the usage log shows it, and it records the use of the Idempotency-Key. */
 export interface CallDoc {
   _id: string;
@@ -258,11 +315,14 @@ export interface CallDoc {
   requestId: string;
   startedAt: Date;
   /**
-   * When an API process last started or restarted the call's workflow. The sweeper skips calls for which this is
-   * recent.
+   * When an API process last started or restarted the call's workflow, by MongoDB's clock. The sweeper skips calls for
+   * which this is recent.
    */
   touchedAt: Date;
   finishedAt: Date | null;
+  timing?: CallTiming;
+  /** Id of the form of the dashboard that was sent. */
+  formId?: string;
   /**
    * Whether the call can have side effects outside the service, such as a POST request. The tool then runs at most
    * once, and a crash does not release the Idempotency-Key.
@@ -298,11 +358,20 @@ export interface KeyLimits {
   allowedNetworks: string[] | null;
 }
 
-/** Limits that are missing do not apply. */
+/** The OAuth client of a connection; see `connections.ts`. */
+export interface ConnectedClient {
+  id: string;
+  /** Whether the client may also use the account tools, beside those of the scope `tools`. */
+  account: boolean;
+}
+
+/** An API key, or a connection, which has the same limits. Limits that are missing do not apply. */
 export interface ApiKeyDoc extends Partial<KeyLimits> {
   _id: string;
   accountId: string;
-  /** SHA-256 of the key in hexadecimal. The key itself is not stored. */
+  /** Only for connections. */
+  client?: ConnectedClient;
+  /** SHA-256 of the key in hexadecimal; the key itself is not stored. A connection has its id here, which is no hash. */
   hash: string;
   prefix: string;
   /** The secret that the last rotation replaced, while it may still be valid. */
@@ -331,9 +400,78 @@ export interface EventDoc {
   traceparent?: string;
 }
 
+/** Kinds of events in the security log. */
+export const SECURITY_KINDS = [
+  'signed_in',
+  'signed_out',
+  'second_factor_failed',
+  'session_ended',
+  'sessions_ended',
+  'password_changed',
+  'password_reset',
+  'name_changed',
+  'email_change_requested',
+  'email_changed',
+  'two_factor_enabled',
+  'two_factor_disabled',
+  'backup_codes_renewed',
+  'passkey_added',
+  'passkey_renamed',
+  'passkey_removed',
+  'key_created',
+  'key_changed',
+  'key_rotated',
+  'key_revoked',
+  'webhook_secret_rotated',
+  'webhook_secret_activated',
+  'data_exported',
+  'account_closed',
+] as const;
+export type SecurityKind = (typeof SECURITY_KINDS)[number];
+
+/** An entry of an account's security log, which contains no secrets; see `securityLog.ts` for the fields. */
+export interface SecurityEventDoc {
+  _id: string;
+  accountId: string;
+  at: Date;
+  kind: SecurityKind;
+  subject: string;
+  address: string;
+  userAgent: string;
+  keyPrefix: string | null;
+  isOperator: boolean;
+}
+
+/** A passkey of a user. better-auth writes it, with its public key; see `passkeys.ts`. */
+export interface PasskeyDoc {
+  _id: ObjectId;
+  userId: ObjectId;
+  /** Name that the owner chose. */
+  name: string;
+  /** Id by which the authenticator knows the passkey. */
+  credentialID: string;
+  createdAt: Date;
+  /** Time of the last sign-in; missing if there was none. */
+  lastUsedAt?: Date;
+}
+
+/** A code of an authenticator app that was used; see `usedCodes.ts`. */
+export interface UsedCodeDoc {
+  _id: string;
+  at: Date;
+}
+
 export interface ResultPieceDoc {
   _id: string;
   data: Buffer;
+  expiresAt: Date;
+}
+
+/** The encrypted input and output of a call; see `callContents.ts`. The document's id is the id of the call. */
+export interface CallContentDoc {
+  _id: string;
+  accountId: string;
+  sealed: Buffer;
   expiresAt: Date;
 }
 
@@ -393,6 +531,65 @@ export interface MaintenanceDoc {
   drift?: number;
 }
 
+/** The checks of one UTC day, for the status page; see `statusDays.ts`. The document's id is the day, such as `2026-11-24`. */
+export interface StatusDayDoc {
+  _id: string;
+  /** Midnight UTC. */
+  day: Date;
+  /** The recorded minutes, by their number since midnight. */
+  minutes: Record<string, true>;
+  /** Numbers of minutes in which a component worked, and in which it failed. Missing: 0. */
+  ok?: Partial<Record<Component, number>>;
+  failed?: Partial<Record<Component, number>>;
+}
+
+/** An outage of a component; see `incidents.ts`. */
+export interface IncidentDoc {
+  _id: string;
+  component: Component;
+  /** Time of the first failed check. */
+  startedAt: Date;
+  /** Time of the first successful check; null while the incident is open. */
+  endedAt: Date | null;
+  /** Set while the incident is open. */
+  open?: true;
+  /** Number of failed checks. */
+  failures: number;
+  /** Time of the first successful check since the last failed one, while the incident is open. */
+  okSince?: Date;
+  /** Texts of operators, oldest first. */
+  updates: { reference: string; at: Date; text: string }[];
+}
+
+export const BROADCAST_LEVELS = ['info', 'warning'] as const;
+export type BroadcastLevel = (typeof BROADCAST_LEVELS)[number];
+
+/** An operator's notice on every page of the dashboard; see `broadcast.ts`. */
+export interface BroadcastDoc {
+  _id: string;
+  /** Identifies the notice, so that a user who has dismissed it sees the next one. */
+  id: string;
+  text: string;
+  level: BroadcastLevel;
+  expiresAt: Date;
+}
+
+/** The state of a task queue at a minute. */
+export interface PoolSample {
+  /** Tasks that wait for a worker. */
+  waiting: number;
+  /** Calls that wait or run; null for queues that run no calls. */
+  calls: number | null;
+  workers: number;
+}
+
+/** The states of all task queues at a minute, by queue; see `poolSamples.ts`. */
+export interface PoolSampleDoc {
+  _id: string;
+  at: Date;
+  queues: Record<string, PoolSample>;
+}
+
 /** An open connection to MongoDB, with typed collections. */
 export interface Store {
   client: MongoClient;
@@ -405,17 +602,30 @@ export interface Store {
   entries: Collection<EntryDoc>;
   grants: Collection<GrantDoc>;
   payments: Collection<PaymentDoc>;
+  exportLeases: Collection<ExportLeaseDoc>;
   usageDays: Collection<UsageDayDoc>;
   events: Collection<EventDoc>;
+  securityEvents: Collection<SecurityEventDoc>;
+  passkeys: Collection<PasskeyDoc>;
+  usedCodes: Collection<UsedCodeDoc>;
   results: Collection<ResultPieceDoc>;
+  callContents: Collection<CallContentDoc>;
   buckets: Collection<BucketDoc>;
   webhookEndpoints: Collection<WebhookEndpointDoc>;
   deliveries: Collection<DeliveryDoc>;
   deliveryAttempts: Collection<DeliveryAttemptDoc>;
-  responseBodies: Collection<ResponseBodyDoc>;
+  exchanges: Collection<ExchangeDoc>;
   notices: Collection<NoticeDoc>;
   quotes: Collection<QuoteFeedDoc>;
   maintenance: Collection<MaintenanceDoc>;
+  oauthClients: Collection<OauthClientDoc>;
+  oauthAccessTokens: Collection<OauthTokenDoc>;
+  oauthRefreshTokens: Collection<OauthTokenDoc>;
+  oauthConsents: Collection<OauthConsentDoc>;
+  statusDays: Collection<StatusDayDoc>;
+  incidents: Collection<IncidentDoc>;
+  broadcasts: Collection<BroadcastDoc>;
+  poolSamples: Collection<PoolSampleDoc>;
   /** Runs `steps` in a transaction. If it conflicts with another transaction, `steps` run again. */
   transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -477,17 +687,30 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     entries: db.collection('entries'),
     grants: db.collection('grants'),
     payments: db.collection('payments'),
+    exportLeases: db.collection('exportLeases'),
     usageDays: db.collection('usageDays'),
     events: db.collection('events'),
+    securityEvents: db.collection('securityEvents'),
+    passkeys: db.collection('passkeys'),
+    usedCodes: db.collection('usedCodes'),
     results: db.collection('results'),
+    callContents: db.collection('callContents'),
     buckets: db.collection('buckets'),
     webhookEndpoints: db.collection('webhookEndpoints'),
     deliveries: db.collection('deliveries'),
     deliveryAttempts: db.collection('deliveryAttempts'),
-    responseBodies: db.collection('responseBodies'),
+    exchanges: db.collection('responseBodies'),
     notices: db.collection('notices'),
     quotes: db.collection('quotes'),
     maintenance: db.collection('maintenance'),
+    oauthClients: db.collection('oauthClients'),
+    oauthAccessTokens: db.collection('oauthAccessTokens'),
+    oauthRefreshTokens: db.collection('oauthRefreshTokens'),
+    oauthConsents: db.collection('oauthConsents'),
+    statusDays: db.collection('statusDays'),
+    incidents: db.collection('incidents'),
+    broadcasts: db.collection('broadcasts'),
+    poolSamples: db.collection('poolSamples'),
     transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
     close: () => client.close(),
   };

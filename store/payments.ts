@@ -1,5 +1,7 @@
+import type { ClientSession } from 'mongodb';
 import type { Accounts } from './accounts.ts';
 import { DISPUTE_STAGES, type PaymentDoc, type Store } from './mongo.ts';
+import { type Page, type PageRequest, pageByTime } from './pages.ts';
 
 /** A Stripe event about a payment. Events may repeat and arrive out of order. */
 export interface Report {
@@ -16,18 +18,33 @@ export interface Report {
 }
 
 /**
- * `accountId`: the account whose credits changed; null if none changed. `mismatch`: the report contradicts earlier
- * reports of the same payment.
+ * `accountId`: the account whose credits changed; null if none changed. `refundDue`: the payment reached a closed account, as
+ * this report is the first to say. `mismatch`: the report contradicts earlier reports of the same payment.
  */
-export type Recorded = { status: 'recorded'; accountId: string | null } | { status: 'mismatch' };
+export type Recorded =
+  | { status: 'recorded'; accountId: string | null; refundDue?: true }
+  | { status: 'mismatch' };
 
 export interface Payments {
   /**
-   * Applies a report; no-op if it was applied before. @throws ServiceError not_found if the account does not exist
+   * Applies a report; no-op if it was applied before. A payment to a closed account is booked like any other, so that the
+   * ledger shows it, and marked `refundDue`. @throws ServiceError not_found if the account does not exist
    */
   record(report: Report): Promise<Recorded>;
-  /** Returns an account's purchases, newest first, at most `limit`. */
-  list(accountId: string, limit: number): Promise<PaymentDoc[]>;
+  /** Returns an account's purchases, newest first. */
+  list(accountId: string, page: PageRequest): Promise<Page<Purchase>>;
+  /** Returns the purchases that operators must refund, newest first, at most `limit`. */
+  listDue(limit: number): Promise<Purchase[]>;
+  /** Returns a purchase of the account; null if there is none with this id. */
+  find(accountId: string, paymentId: string): Promise<Purchase | null>;
+  /** For operators: returns a purchase of any account; null if there is none with this id. */
+  findAny(paymentId: string): Promise<Purchase | null>;
+}
+
+/** A payment that an event has confirmed. */
+export interface Purchase extends PaymentDoc {
+  accountId: string;
+  paidAt: Date;
 }
 
 /** How long an unconfirmed payment is kept. Stripe retries events for a much shorter time. */
@@ -79,6 +96,15 @@ function withFact(payment: PaymentDoc, { currency, fact }: Report): PaymentDoc |
  */
 export function createPayments(store: Store, accounts: Accounts): Payments {
   const { payments } = store;
+
+  async function isClosed(accountId: string, session: ClientSession): Promise<boolean> {
+    const found = await store.accounts.countDocuments(
+      { _id: accountId, closedAt: { $exists: true } },
+      { session },
+    );
+    return found > 0;
+  }
+
   return {
     record: (report) =>
       store.transaction(async (session) => {
@@ -99,7 +125,8 @@ export function createPayments(store: Store, accounts: Accounts): Payments {
         if (before === null) throw new Error('the upsert returned no document');
         const after = withFact(before, report);
         if (after === null) return { status: 'mismatch' };
-        const { accountId } = after;
+        const { refundDue: wasDue = false, ...payment } = after;
+        const { accountId } = payment;
         const taken = accountId === null ? 0 : creditsToTake(after);
         if (accountId !== null && before.paidAt === null)
           await accounts.grantWithin(session, {
@@ -117,11 +144,35 @@ export function createPayments(store: Store, accounts: Accounts): Payments {
             reference: source,
             reason: `${report.fact.kind}: payment ${paymentId}`,
           });
-        await payments.replaceOne({ _id: paymentId }, { ...after, taken }, { session });
+        // Read after the grant has written to the account, so that the account cannot be closed in between.
+        const isLate = accountId !== null && before.paidAt === null && (await isClosed(accountId, session));
+        const isDue = (wasDue || isLate) && taken < payment.credits;
+        await payments.replaceOne(
+          { _id: paymentId },
+          { ...payment, taken, ...(isDue && { refundDue: true }) },
+          { session },
+        );
         const changed = before.paidAt !== after.paidAt || before.taken !== taken;
-        return { status: 'recorded', accountId: changed ? accountId : null };
+        return {
+          status: 'recorded',
+          accountId: changed ? accountId : null,
+          ...(isDue && !wasDue && { refundDue: true }),
+        };
       }),
 
-    list: (accountId, limit) => payments.find({ accountId }).sort({ paidAt: -1 }).limit(limit).toArray(),
+    listDue: (limit) =>
+      payments.find<Purchase>({ refundDue: true }).sort({ paidAt: -1 }).limit(limit).toArray(),
+
+    find: (accountId, paymentId) => payments.findOne<Purchase>({ _id: paymentId, accountId }),
+
+    findAny: (paymentId) => payments.findOne<Purchase>({ _id: paymentId, accountId: { $ne: null } }),
+
+    list: (accountId, page) =>
+      pageByTime(
+        'payments',
+        (condition) => payments.find<Purchase>({ accountId, ...condition }),
+        'paidAt',
+        page,
+      ),
   };
 }

@@ -91,8 +91,9 @@ export function createPendingAnswers(
       confirmLater();
       // Sent at the same time as the response, so that a process that is killed right afterwards has sent both. If
       // the write fails, the next batch repeats it.
+      const answered = { ...done, $set: { 'timing.answeredAt': new Date() } };
       calls
-        .updateOne({ _id: callId, ...mine }, done, { writeConcern: { w: 1, journal: false } })
+        .updateOne({ _id: callId, ...mine }, answered, { writeConcern: { w: 1, journal: false } })
         .catch(() => undefined);
     },
 

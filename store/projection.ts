@@ -4,7 +4,7 @@ import type { Store } from './mongo.ts';
 import { USAGE_INTERVAL, usageOf } from './usage.ts';
 
 /**
- * Copies journal entries to `calls`, `entries` and `events` and removes copied ones from the journal. Works in
+ * Copies journal entries to `calls`, `entries`, `events` and `notices` and removes copied ones from the journal. Works in
  * batches, because each write costs a disk flush.
  */
 export interface Projection {

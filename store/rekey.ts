@@ -1,32 +1,10 @@
 import type { Keyring } from './keyring.ts';
 import type { Store } from './mongo.ts';
-import { openSecret, sealSecret } from './webhookEndpoints.ts';
+import { countTwoFactors } from './twoFactorSecrets.ts';
 
-const keyIdOf = (keyring: Keyring, sealed: string): string => keyring.keyIdOf(Buffer.from(sealed, 'base64'));
-
-/**
- * Re-encrypts the webhook secrets that older master keys encrypted with the current one.
- *
- * @returns the number of re-encrypted secrets
- */
-export async function rewrapSecrets({ webhookEndpoints }: Store, keyring: Keyring): Promise<number> {
-  let rewrapped = 0;
-  for await (const { _id, secret, next } of webhookEndpoints.find()) {
-    for (const [field, sealed] of [
-      ['secret', secret],
-      ['next.secret', next?.secret],
-    ] as const) {
-      if (sealed === undefined || keyIdOf(keyring, sealed) === keyring.currentId) continue;
-      const fresh = sealSecret(keyring, _id, openSecret(keyring, _id, sealed));
-      const { modifiedCount } = await webhookEndpoints.updateOne(
-        { _id, [field]: sealed },
-        { $set: { [field]: fresh } },
-      );
-      rewrapped += modifiedCount;
-    }
-  }
-  return rewrapped;
-}
+/** Id of the master key that encrypted a webhook secret. */
+export const keyIdOf = (keyring: Keyring, sealed: string): string =>
+  keyring.keyIdOf(Buffer.from(sealed, 'base64'));
 
 /** Counts the webhook secrets that each master key encrypts. */
 export async function countSecrets(
@@ -46,6 +24,8 @@ export async function countSecrets(
 export interface References {
   key: string;
   webhookSecrets: number;
+  /** Number of users whose second factor the key encrypts. */
+  twoFactors: number;
   /**
    * Number of unexpired fingerprints of calls. A fingerprint is a MAC that recognises a repeated call, and expires
    * after a day.
@@ -60,11 +40,12 @@ export interface References {
 export async function countReferences(store: Store, keyring: Keyring): Promise<References[]> {
   const found = new Map<string, References>();
   const of = (key: string): References => {
-    const known = found.get(key) ?? { key, webhookSecrets: 0, idempotencyKeys: 0 };
+    const known = found.get(key) ?? { key, webhookSecrets: 0, twoFactors: 0, idempotencyKeys: 0 };
     found.set(key, known);
     return known;
   };
   for (const [key, secrets] of await countSecrets(store, keyring)) of(key).webhookSecrets = secrets;
+  for (const [key, users] of await countTwoFactors(store, keyring)) of(key).twoFactors = users;
   const prints = store.calls.aggregate<{ _id: string; count: number }>([
     {
       $match: {

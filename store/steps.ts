@@ -25,7 +25,7 @@ export interface StepResult
   entry: JournalEntry | undefined;
 }
 
-/** Applies a step. Returns null if the account does not exist. */
+/** Applies a ledger step to an account. Returns null if the account does not exist. */
 export type ApplyStep = (step: Step) => Promise<StepResult | null>;
 
 /** Maximum number of steps in one update. MongoDB allows 1,000 stages per pipeline, and a step needs two. */

@@ -37,7 +37,6 @@ export async function sweep(
   isOver: (callId: string) => Promise<boolean>,
 ): Promise<Sweep> {
   const result: Sweep = { ended: 0, strayHolds: 0 };
-  const before = new Date(Date.now() - MIN_AGE_MS);
 
   const end = async ({ _id: callId, accountId, actsOnWorld }: CallDoc): Promise<void> => {
     if (!(await isOver(callId))) return;
@@ -45,7 +44,7 @@ export async function sweep(
     result.ended++;
   };
   const running = await store.calls
-    .find({ state: 'running', touchedAt: { $lt: before } })
+    .find({ state: 'running', $expr: { $lt: ['$touchedAt', { $subtract: ['$$NOW', MIN_AGE_MS] }] } })
     .limit(BATCH)
     .toArray();
   while (running.length > 0) {
@@ -82,8 +81,7 @@ export async function sweep(
 
 /** Counts holds older than ten minutes. Their workflows are still running, which an operator should investigate. */
 export async function countOldHolds({ accounts }: Store): Promise<number> {
-  const before = new Date(Date.now() - OLD_HOLD_MS);
-  const isOld = { $lt: ['$$hold.v.at', before] };
+  const isOld = { $lt: ['$$hold.v.at', { $subtract: ['$$NOW', OLD_HOLD_MS] }] };
   const holds = { $filter: { input: { $objectToArray: '$holds' }, as: 'hold', cond: isOld } };
   const [sum] = await accounts
     .aggregate<{ old: number }>([

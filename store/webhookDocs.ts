@@ -66,14 +66,13 @@ export interface DeliveryAttemptDoc {
   retryAfterMs: number | null;
 }
 
-/** An email that tells the owner that an endpoint was disabled; one each time it is disabled. */
-export interface NoticeDoc {
-  /** Id and epoch of the endpoint. */
+/** An email to the owner of an account. */
+export type NoticeDoc = DisabledNotice | BalanceNotice;
+
+interface Notice {
   _id: string;
   accountId: string;
-  endpointId: string;
-  url: string;
-  /** Time at which the endpoint was disabled. */
+  /** Time of the change that the email reports. */
   at: Date;
   /** Number of attempts to send the email. */
   tries: number;
@@ -81,9 +80,37 @@ export interface NoticeDoc {
   dueAt: Date | null;
 }
 
-/** Body of a receiver's response to an attempt. The document's id is the attempt's id. */
-export interface ResponseBodyDoc {
+/** Tells that an endpoint was disabled; one each time it is disabled. The id consists of the endpoint's id and epoch. */
+export interface DisabledNotice extends Notice {
+  /** Missing in documents of earlier releases, which all have this kind. */
+  kind?: 'disabled';
+  endpointId: string;
+  url: string;
+}
+
+/** Tells that a charge took the balance below thresholds of the owner. The id derives from that of the journal entry. */
+export interface BalanceNotice extends Notice {
+  kind: 'balance';
+  balance: number;
+  thresholds: number[];
+}
+
+/** A header: name and value. */
+export type StoredHeader = [name: string, value: string];
+
+/**
+ * Request and response of an attempt, which are kept for a shorter time than the attempt. The document's id is the
+ * attempt's id. Documents of earlier releases contain only the response body.
+ */
+export interface ExchangeDoc {
   _id: string;
-  body: string;
+  /** URL to which the event was posted, without its query. */
+  url?: string;
+  /** Headers of the request. They contain the signatures, and no secret. */
+  requestHeaders?: StoredHeader[];
+  /** Headers of the response; null if there was no response. */
+  responseHeaders?: StoredHeader[] | null;
+  /** First part of the response body; null if there was no response. */
+  body: string | null;
   expiresAt: Date;
 }

@@ -4,6 +4,7 @@ import type { EventKind } from '../schemas/events.ts';
 import { generateSigningSecret, type SigningSecrets } from '../schemas/webhookSignature.ts';
 import type { Keyring } from './keyring.ts';
 import { createdNow, type Store } from './mongo.ts';
+import { type Actor, OPERATOR, recordSecurity } from './securityLog.ts';
 import type { WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** Maximum number of webhook endpoints per account. */
@@ -18,11 +19,11 @@ export interface EndpointChange {
 
 /**
  * The changes that an owner can make to webhook endpoints. Each function throws `not_found` for endpoints of other
- * accounts.
+ * accounts. Changes of secrets also write to the security log; `actor` is by default an operator at the command line.
  */
 export interface WebhookEndpoints {
   /**
-   * @throws ServiceError limit_reached; not_found if the account does not exist
+   * @throws ServiceError limit_reached; not_found if the account does not exist or is closed
    * @throws a duplicate-key error (`isDuplicate`) if the id is in use
    */
   create(endpoint: {
@@ -37,9 +38,9 @@ export interface WebhookEndpoints {
   /** Deletes an endpoint. Its workflow then marks undelivered events as failed. */
   remove(accountId: string, id: string): Promise<void>;
   /** Adds a new secret, which replaces the old one after a day. @throws ServiceError rotation_pending, unless forced */
-  rotateSecret(accountId: string, id: string, force: boolean): Promise<string>;
+  rotateSecret(accountId: string, id: string, force: boolean, actor?: Actor): Promise<string>;
   /** Replaces the old secret by the new one now; no-op if there is no new secret. */
-  activateSecret(accountId: string, id: string): Promise<WebhookEndpointDoc>;
+  activateSecret(accountId: string, id: string, actor?: Actor): Promise<WebhookEndpointDoc>;
 }
 
 const PURPOSE = 'webhook-secret';
@@ -84,6 +85,14 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
     );
   }
 
+  /** Writes to the security log. The path and query of a URL are left out, because they can contain a secret. */
+  const report = (
+    { _id, accountId, url }: WebhookEndpointDoc,
+    kind: 'webhook_secret_rotated' | 'webhook_secret_activated',
+    actor: Actor,
+  ): Promise<void> =>
+    recordSecurity(store, { accountId, kind, actor, subject: `${new URL(url).host} (${_id})` });
+
   return {
     find,
 
@@ -106,7 +115,7 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
       const row = await store.transaction(async (session) => {
         // Forces concurrent creations to conflict, so that the count below stays exact.
         const { matchedCount } = await store.accounts.updateOne(
-          { _id: accountId },
+          { _id: accountId, closedAt: { $exists: false } },
           { $inc: { endpointsMade: 1 } },
           { session },
         );
@@ -143,7 +152,7 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
       if (deletedCount === 0) throw new ServiceError('not_found');
     },
 
-    async rotateSecret(accountId, id, force) {
+    async rotateSecret(accountId, id, force, actor = OPERATOR) {
       const secret = generateSigningSecret();
       const now = Date.now();
       const old = await find(accountId, id);
@@ -152,13 +161,18 @@ export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookE
         { _id: id, accountId, ...(force ? {} : { next: null }) },
         { $set: { next: { secret: sealSecret(keyring, id, secret), from: new Date(now + ROTATION_MS) } } },
       );
-      if (matchedCount > 0) return secret;
+      if (matchedCount > 0) {
+        await report(old, 'webhook_secret_rotated', actor);
+        return secret;
+      }
       await find(accountId, id);
       throw new ServiceError('rotation_pending');
     },
 
-    async activateSecret(accountId, id) {
-      await promote(await find(accountId, id));
+    async activateSecret(accountId, id, actor = OPERATOR) {
+      const row = await find(accountId, id);
+      await promote(row);
+      if (row.next !== null) await report(row, 'webhook_secret_activated', actor);
       return find(accountId, id);
     },
   };

@@ -14,7 +14,7 @@ type Room = (typeof FOLDERS)[number] | typeof PLATFORM;
 
 /** The runner of the tests starts the stack that they share. */
 const RUNNER = { file: 'dev/test.ts', target: 'test/helpers/stack.ts' };
-/** The rooms from which each room may import, in addition to its own files. */
+/** The modules from which each module may import, in addition to its own files. */
 const MAY_IMPORT: Record<Room, readonly Room[]> = {
   schemas: [],
   store: ['schemas'],
@@ -79,8 +79,13 @@ const ALLOWED: Record<string, readonly string[]> = {
     'workers/metrics.ts',
     'api/cli/eventFeed.ts',
     'api/cli/listen.ts',
+    'api/status/statusChecks.ts',
     'api/dashboard/scripts/firstCall.js',
+    'api/dashboard/scripts/passkeys.js',
+    'api/dashboard/scripts/run.js',
     'api/dashboard/scripts/palette.js',
+    'api/site/scripts/run.js',
+    'api/site/scripts/try.js',
   ],
   // Scripts that run in Chromium change globals of the page; limitBytes.ts replaces a built-in class while it reads a PDF.
   globals: [
@@ -89,11 +94,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'activities/pdf/limitBytes.ts',
   ],
   // These files locate data in a package, or load packages that cannot be imported.
-  createRequire: [
-    'activities/browser/overlays.ts',
-    'activities/upscale/network.ts',
-    'activities/upscale/reference.ts',
-  ],
+  createRequire: ['activities/browser/overlays.ts', 'activities/upscale/reference.ts'],
   // These files import modules of their own folder by the name of a tool or job.
   import: ['activities/runtime/loadTool.ts', 'activities/decoders/child.ts', 'schemas/registry.ts'],
 };
@@ -103,7 +104,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 interface Import {
   file: string;
-  room: Room;
+  module: Room;
   /** The module specifier as it is written in the import. */
   from: string;
   /** Path within the project, or null for packages and built-in modules. */
@@ -138,7 +139,7 @@ const waysIn = (text: string): string[] => {
   return Object.keys(WAYS).filter((name) => WAYS[name]?.test(code));
 };
 
-function importsOf(room: Room, file: string): Import[] {
+function importsOf(module: Room, file: string): Import[] {
   const text = read(file);
   const found = [
     ...[...text.matchAll(STATEMENT)].map(([, type, from = '']) => ({ from, typesOnly: type !== undefined })),
@@ -147,13 +148,13 @@ function importsOf(room: Room, file: string): Import[] {
   return found.map((it) => ({
     ...it,
     file,
-    room,
+    module,
     target: it.from.startsWith('.') ? join(dirname(file), it.from) : null,
   }));
 }
 
-/** Returns the room to which a path within the project belongs. */
-function roomOf(path: string): Room | undefined {
+/** Returns the module to which a path within the project belongs. */
+function moduleOf(path: string): Room | undefined {
   if (path.startsWith(`${PLATFORM}/`)) return PLATFORM;
   return FOLDERS.find((folder) => path.startsWith(`${folder}/`));
 }
@@ -162,40 +163,40 @@ const files = FOLDERS.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.m?[tj]s$/.test(name) && !/(^|\/)\./.test(name))
     .map((name) => `${folder}/${name}`)
-    .map((file) => ({ room: roomOf(file) ?? folder, file })),
+    .map((file) => ({ module: moduleOf(file) ?? folder, file })),
 );
-const imports = files.flatMap(({ room, file }) => importsOf(room, file));
+const imports = files.flatMap(({ module, file }) => importsOf(module, file));
 const show = ({ file, from }: Import): string => `${file}: ${from}`;
 
 test('every import of a file is found', (t) => {
   t.true(imports.length > 300);
   // Control: every line that starts an import statement must have led to a found import.
-  for (const { room, file } of files) {
+  for (const { module, file } of files) {
     const lines = read(file).match(/^import\s/gm) ?? [];
-    const seen = importsOf(room, file).filter(({ from }) => from !== '');
+    const seen = importsOf(module, file).filter(({ from }) => from !== '');
     t.true(seen.length >= lines.length, file);
   }
 });
 
-test('rooms import only from the rooms that they may import', (t) => {
-  const wrong = imports.filter(({ file, room, target }) => {
+test('modules import only from the modules that they may import', (t) => {
+  const wrong = imports.filter(({ file, module, target }) => {
     if (target === null || (file === RUNNER.file && target === RUNNER.target)) return false;
-    const to = roomOf(target);
+    const to = moduleOf(target);
     if (to === undefined) return !target.startsWith('package.json');
-    return !(to === room || MAY_IMPORT[room].includes(to));
+    return !(to === module || MAY_IMPORT[module].includes(to));
   });
   t.deepEqual(wrong.map(show), []);
 });
 
-test('other rooms import only types and the contract of workflows; workflows import only the SDK, each other, types and constants', (t) => {
+test('other modules import only types and the contract of workflows; workflows import only the SDK, each other, types and constants', (t) => {
   const into = imports.filter(
-    ({ room, target, typesOnly }) =>
-      room !== 'workflows' && target?.startsWith('workflows/') && target !== CONTRACT && !typesOnly,
+    ({ module, target, typesOnly }) =>
+      module !== 'workflows' && target?.startsWith('workflows/') && target !== CONTRACT && !typesOnly,
   );
   t.deepEqual(into.map(show), []);
   const outOf = imports.filter(
-    ({ file, room, from, target, typesOnly }) =>
-      room === 'workflows' &&
+    ({ file, module, from, target, typesOnly }) =>
+      module === 'workflows' &&
       !typesOnly &&
       target !== CONSTANTS &&
       from !== '@temporalio/workflow' &&
@@ -214,8 +215,8 @@ test('the contract names exactly the workflows that the bundle exports', (t) => 
 
 test("at run time, the schemas import nothing from outside their folder except Node's modules", (t) => {
   const wrong = imports.filter(
-    ({ room, from, target, typesOnly }) =>
-      room === 'schemas' &&
+    ({ module, from, target, typesOnly }) =>
+      module === 'schemas' &&
       !typesOnly &&
       (target === null ? !isBuiltin(from) : !target.startsWith('schemas/')),
   );
@@ -224,8 +225,8 @@ test("at run time, the schemas import nothing from outside their folder except N
 
 test('only egress/ connects to other machines', (t) => {
   const wrong = imports.filter(
-    ({ file, room, from, typesOnly }) =>
-      ['activities', 'store', 'workflows', 'api', 'workers', PLATFORM].includes(room) &&
+    ({ file, module, from, typesOnly }) =>
+      ['activities', 'store', 'workflows', 'api', 'workers', PLATFORM].includes(module) &&
       !typesOnly &&
       NETWORK.includes(from.replace(/^node:/, '')) &&
       !LISTENERS.includes(file) &&
@@ -234,7 +235,7 @@ test('only egress/ connects to other machines', (t) => {
   );
   t.deepEqual(wrong.map(show), []);
   const others = files
-    .filter(({ room }) => room !== 'egress' && room !== 'dev')
+    .filter(({ module }) => module !== 'egress' && module !== 'dev')
     .flatMap(({ file }) =>
       waysIn(read(file)).flatMap((way) => (ALLOWED[way]?.includes(file) ? [] : [`${file}: ${way}`])),
     );
@@ -322,8 +323,8 @@ test('no spelling of a way to a socket is missed', (t) => {
 
 test('only schemas/env.ts reads the environment', (t) => {
   const reading = files.filter(
-    ({ room, file }) =>
-      room !== 'dev' &&
+    ({ module, file }) =>
+      module !== 'dev' &&
       file !== 'schemas/env.ts' &&
       /process\.env|\benv\b.*from 'node:process'/.test(read(file)),
   );

@@ -14,10 +14,10 @@ const compose = recordAt(parse(read('docker-compose.yml'), { merge: true }), 'se
 /** Parses a memory size in GiB, from a Compose value such as `${CPU_MEMORY:-4g}` or a Kubernetes quantity. */
 const gibibytes = (text: unknown): number => Number(/(\d+)(?:g|Gi)\}?$/.exec(String(text))?.[1]);
 
-test('the chart has one component for the API and for each pool, with the same memory limit as in Compose', async (t) => {
+test('the chart has one component for the API, the gateway and each pool, with the same memory limit as in Compose', async (t) => {
   const components = recordAt(values, 'components');
   const pools = ['orchestrator', 'delivery', ...poolsInUse(await loadRegistry())];
-  t.deepEqual(Object.keys(components).sort(), ['api', ...pools].sort());
+  t.deepEqual(Object.keys(components).sort(), ['api', 'gateway', ...pools].sort());
   for (const name of Object.keys(components)) {
     const { memory } = recordAt(components, name, 'resources', 'limits');
     t.is(gibibytes(memory), gibibytes(recordAt(compose, name).mem_limit), name);
@@ -39,12 +39,15 @@ test('the chart sets only variables that exist, and can reference every secret v
 
 test('the schema of the values accepts a minimal installation and names missing values', (t) => {
   const validate = new Ajv({ strict: false }).compile(JSON.parse(read(`${CHART}/values.schema.json`)));
+  const backup = recordAt(values, 'backup');
   const minimal = {
     ...values,
     publicUrl: 'https://tools.example.com',
     temporal: { ...recordAt(values, 'temporal'), address: 'temporal.example.com:7233' },
+    backup: { ...backup, claim: 'backups' },
   };
   t.true(validate(minimal), JSON.stringify(validate.errors));
+  t.true(validate({ ...minimal, backup: { ...backup, enabled: false } }), JSON.stringify(validate.errors));
   for (const [wrong, path] of [
     [{ ...minimal, publicUrl: '' }, '/publicUrl'],
     [{ ...minimal, temporal: recordAt(values, 'temporal') }, '/temporal/address'],
@@ -52,9 +55,22 @@ test('the schema of the values accepts a minimal installation and names missing 
       { ...minimal, keda: { ...recordAt(values, 'keda'), pools: { cpu: { minReplicas: 0 } } } },
       '/keda/pools/cpu',
     ],
+    [{ ...minimal, backup }, '/backup/claim'],
+    [{ ...minimal, gateway: { certificates: { gateway: 'a', browser: 'b' } } }, '/gateway/certificates'],
     [{ ...minimal, unknown: 1 }, ''],
   ] as const) {
     t.false(validate(wrong), path);
     t.is(validate.errors?.[0]?.instancePath.startsWith(path), true, path);
   }
+});
+
+test('the backup of the chart uses the image, the script and the limits of the one in Compose', (t) => {
+  const { image, environment, mem_limit } = recordAt(compose, 'backup');
+  const backup = recordAt(values, 'backup');
+  t.is(backup.image, image);
+  t.is(backup.database, recordAt(environment).BACKUP_DATABASE);
+  t.is(String(recordAt(environment).BACKUP_KEEP), `\${BACKUP_KEEP:-${backup.keep}}`);
+  t.is(recordAt(backup, 'resources', 'limits').memory, String(mem_limit).replace('m', 'Mi'));
+  t.is(read(`${CHART}/files/backup.sh`), read('docker/mongodb/backup.sh'));
+  t.is(read(`${CHART}/files/rules.yml`), read('deploy/prometheus/rules.yml'));
 });

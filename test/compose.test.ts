@@ -14,7 +14,7 @@ const CERTIFICATES = 'certificates';
 interface Service {
   build?: { target: string };
   environment?: Record<string, string | null>;
-  networks?: Record<string, null>;
+  networks?: Record<string, { aliases?: string[] } | null>;
   ports?: (string | { target: number })[];
   secrets?: { source: string }[];
   healthcheck?: { test: string[] };
@@ -25,7 +25,10 @@ interface Service {
   tmpfs?: string[];
   volumes?: string[];
   dns?: string | string[];
+  cap_drop?: string[];
+  security_opt?: string[];
   mem_limit?: string;
+  cpus?: number;
   pids_limit?: number;
   logging?: { options?: Record<string, string> };
 }
@@ -37,7 +40,7 @@ const CONFINED = ['browser', 'heavy'];
 /** Variables that the images set themselves, so that the Compose file need not set them. */
 const IN_THE_IMAGE = ['HOST', 'PORT', 'INTERNAL_PORT', 'DATA_DIR', 'NODE_ENV'];
 /** Variables whose defaults fit: other containers do not use these ports, and each container is reached by its name. */
-const BY_DEFAULT = ['INTERNAL_ADVERTISE', 'SDK_METRICS_PORT'];
+const BY_DEFAULT = ['INTERNAL_ADVERTISE', 'SDK_METRICS_PORT', 'TEMPORAL_TLS_SERVER_NAME'];
 /**
  * Ports on which the server of the Temporal image listens: those that its Dockerfile exposes (membership and gRPC of
  * frontend, history, matching and worker), and the HTTP API (FRONTEND_HTTP_PORT in its config_template.yaml).
@@ -106,6 +109,22 @@ test('no image runs as root', (t) => {
   t.regex(stages().get('base') ?? '', /^USER node$/m);
 });
 
+/** Their images start as root, give their data to the user of the database, and continue as this user. */
+const OWN_CAPABILITIES = ['mongodb', 'postgresql'];
+
+test('no container can gain privileges, and all but the databases have no capabilities of root', (t) => {
+  for (const [name, { cap_drop, security_opt }] of Object.entries(services)) {
+    t.true(security_opt?.includes('no-new-privileges:true'), name);
+    t.deepEqual(cap_drop, OWN_CAPABILITIES.includes(name) ? undefined : ['ALL'], name);
+  }
+});
+
+test('the script for bills of materials covers every image of this project', (t) => {
+  const [, list = ''] = /^for service in (.*); do$/m.exec(readFileSync('docker/sbom.sh', 'utf8')) ?? [];
+  const built = Object.keys(services).filter((name) => services[name]?.build !== undefined);
+  t.deepEqual(list.split(' ').sort(), built.sort());
+});
+
 test('no image downloads GPU libraries', (t) => {
   t.regex(stages().get('dependencies') ?? '', /^ENV ONNXRUNTIME_NODE_INSTALL=skip\n[\s\S]*npm install/m);
 });
@@ -131,8 +150,9 @@ test('a service has more time to stop than any call takes', (t) => {
 
 test('every service has a health check, and no fixed name or port that would prevent scaling it', (t) => {
   for (const [name, service] of ours()) {
+    const url = name === GATEWAY ? '127.0.0.1:3128/ready' : '127.0.0.1:9090/readyz';
     t.true(
-      service.healthcheck?.test.some((part) => part.includes('127.0.0.1:9090/readyz')),
+      service.healthcheck?.test.some((part) => part.includes(url)),
       name,
     );
     t.is(service.container_name, undefined);
@@ -237,12 +257,41 @@ test('each process has its own folder to write to', (t) => {
     t.true(tmpfs.includes('/data:uid=1000,gid=1000,mode=0700'), name);
 });
 
-test('memory, processes and logs have limits', (t) => {
-  for (const [name, service] of ours()) {
-    t.truthy(service.mem_limit, name);
-    t.true((service.pids_limit ?? 0) > 0, name);
+test('memory, CPUs, processes and logs of every service have limits', (t) => {
+  for (const [name, { mem_limit, cpus = 0, pids_limit = 0, logging }] of Object.entries(services)) {
+    t.truthy(mem_limit, name);
+    // Docker rejects limits above the number of CPUs; docker/prepare.sh requires two.
+    t.true(cpus > 0 && cpus <= 2, `${name}: ${cpus}`);
+    t.true(pids_limit > 0, name);
+    t.truthy(logging?.options?.['max-size'], name);
+    t.truthy(logging?.options?.['max-file'], name);
   }
-  for (const [name, { logging }] of Object.entries(services)) t.truthy(logging?.options?.['max-size'], name);
+});
+
+test('Prometheus reaches the metrics of the gateway under a name that only the network of the services has', (t) => {
+  const names = Object.entries(services[GATEWAY]?.networks ?? {}).flatMap(([network, settings]) =>
+    (settings?.aliases ?? []).map((alias) => `${network}: ${alias}`),
+  );
+  t.deepEqual(names, ['services: gateway-metrics']);
+  const { scrape_configs } = parse(readFileSync('deploy/prometheus/prometheus.yml', 'utf8'));
+  t.deepEqual(
+    scrape_configs[0].dns_sd_configs[0].names.toSorted(),
+    [...processes().map(([name]) => name), 'gateway-metrics'].toSorted(),
+  );
+});
+
+test('every image has an exact version, and all images of this project the same Node.js', (t) => {
+  for (const [name, { image, build }] of Object.entries(services))
+    if (build === undefined) t.regex(image ?? '', /:v?\d+\.\d+(?:\.\d+)?(?:-[\w.-]+)?$/, name);
+  t.regex(services.mongodb?.image ?? '', /^mongo:\d+\.\d+\.\d+$/);
+  t.is(services.backup?.image, services.mongodb?.image);
+  const bases = [...readFileSync('Dockerfile', 'utf8').matchAll(/^FROM (\S+:\S+)/gm)].map(([, base]) => base);
+  t.regex([...new Set(bases)].join(), /^node:\d+\.\d+\.\d+-bookworm-slim$/);
+  const used = new Set(Object.values(services).map(({ image }) => image));
+  const servers = readFileSync('test/containers/kubernetes/servers.yaml', 'utf8');
+  for (const [, image] of servers.matchAll(/^ *image: (\S+)$/gm)) t.true(used.has(image), image);
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  t.true(bases[0]?.startsWith(`node:${packages['node_modules/node'].version}-`), bases[0]);
 });
 
 test('the Temporal server and its tools have the same exact version', (t) => {

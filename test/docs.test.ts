@@ -26,6 +26,17 @@ const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms,
 const anchorsOf = (file: string): string[] =>
   [...withoutCode(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 
+test('no document has two headings of the same text', (t) => {
+  for (const document of DOCUMENTS) {
+    const anchors = anchorsOf(document);
+    t.deepEqual(
+      anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index),
+      [],
+      document,
+    );
+  }
+});
+
 test('the generated tables are up to date (else run npm run docs)', async (t) => {
   for (const { file, actual, expected } of await generatedFiles()) t.is(actual, expected, file);
 });

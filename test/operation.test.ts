@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, ScheduleOverlapPolicy } from '@temporalio/client';
 import test from 'ava';
 import { readEnv } from '../schemas/env.ts';
 import { loadKeyring } from '../store/keyring.ts';
@@ -10,7 +10,7 @@ import { makeAccount, type TestAccount } from './helpers/account.ts';
 import { recordAt } from './helpers/json.ts';
 import { auditWhenIdle } from './helpers/ledgerCheck.ts';
 import { internalUrlOf, readLog } from './helpers/processLog.ts';
-import { type Stack, startStack } from './helpers/stack.ts';
+import { type Stack, startStack, TARGET_HOST } from './helpers/stack.ts';
 import { until } from './helpers/until.ts';
 
 let stack: Stack;
@@ -19,8 +19,8 @@ let account: TestAccount;
 
 test.before(async () => {
   stack = await startStack({
-    pools: ['orchestrator', 'delivery', 'cpu', 'browser'],
-    env: { LOG_LEVEL: 'info' },
+    pools: ['orchestrator', 'delivery', 'cpu', 'network', 'browser'],
+    env: { LOG_LEVEL: 'info', EGRESS_ALLOW: `${TARGET_HOST}/32` },
   });
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, 20);
@@ -109,6 +109,15 @@ test.serial('the metrics of the browsers count the captures', async (t) => {
     t.is(get(`browsers_total{event=${event}}`), 0, event);
 });
 
+test.serial('/readyz of a network worker names the method with which the ping tool probes', async (t) => {
+  const caller = await makeAccount(stack, 2);
+  const response = await caller.call('ping', { host: TARGET_HOST, count: 1 });
+  const { method } = await response.json();
+  t.true(['icmp', 'tcp'].includes(method));
+  const ready = await (await fetch(`${await urlOf('network')}/readyz`)).json();
+  t.is(recordAt(ready, 'details').ping, method);
+});
+
 test.serial('the metrics show the backlog of a pool and the age of the oldest hold', async (t) => {
   const orchestrator = await urlOf('orchestrator');
   const poor = await makeAccount(stack, 3);
@@ -129,7 +138,8 @@ test.serial('the metrics show the backlog of a pool and the age of the oldest ho
 });
 
 test.serial('the log line of a call contains its account, tool, code, credits and phases', async (t) => {
-  const good = await account.call('hash-text', { text: 'log me' });
+  // A call that takes some time, so that the sum of the phases says something.
+  const good = await account.call('bcrypt-hash', { password: 'log me', workFactor: 12 });
   const bad = await account.call('hash-text', {});
   const lineOf = (response: Response) =>
     until('the API has written the line', async () => {
@@ -138,12 +148,13 @@ test.serial('the log line of a call contains its account, tool, code, credits an
     });
   const { accountId } = account;
   const line = await lineOf(good);
-  t.like(line, { account: accountId, tool: 'hash-text', credits: 1, status: 200 });
+  t.like(line, { account: accountId, tool: 'bcrypt-hash', credits: 2, status: 200 });
   t.false('code' in line);
   const phases = recordAt(line, 'phases');
   t.deepEqual(Object.keys(phases), ['authenticate', 'read', 'start', 'run', 'respond']);
   const total = Object.values(phases).reduce<number>((sum, ms) => sum + Number(ms), 0);
-  t.true(Math.abs(total - Number(line.ms)) <= 5, JSON.stringify(line));
+  // Each phase is rounded, and the process can be suspended after the last one has been measured.
+  t.true(Math.abs(total - Number(line.ms)) <= 50, JSON.stringify(line));
   const refused = await lineOf(bad);
   t.like(refused, { account: accountId, tool: 'hash-text', credits: 0, code: 'invalid_input', status: 422 });
   t.deepEqual(Object.keys(recordAt(refused, 'phases')), ['authenticate', 'read']);
@@ -167,13 +178,18 @@ test.serial('the ledger is audited on a schedule, and the metrics show any drift
   const change = (balance: number) =>
     store.accounts.updateOne({ _id: account.accountId }, { $inc: { balance } });
   await auditWhenIdle(store);
+  // An audit that has found the drift may still be running, and a run of the schedule may begin at any time.
+  const auditNow = () => schedule.trigger(ScheduleOverlapPolicy.BUFFER_ONE);
   await change(1);
-  await schedule.trigger();
+  await auditNow();
   await until('the audit has found the drift', async () => ((await figure('audit_drift{}')) ?? 0) > 0);
-  const logged = (await logOf('orchestrator')).find((line) => line.msg === 'the ledger is inconsistent');
-  t.is(logged?.accountId, account.accountId);
+  await until('the drift is logged', async () =>
+    (await logOf('orchestrator')).some(
+      ({ msg, accountId }) => msg === 'the ledger is inconsistent' && accountId === account.accountId,
+    ),
+  );
   await change(-1);
-  await schedule.trigger();
+  await auditNow();
   await until('the audit has found no drift', async () => (await figure('audit_drift{}')) === 0);
 });
 

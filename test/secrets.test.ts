@@ -9,6 +9,7 @@ import { readEnv } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
 import { audit } from '../store/audit.ts';
+import { createCallContents } from '../store/callContents.ts';
 import { type Keyring, loadKeyring } from '../store/keyring.ts';
 import { type CallState, openStore, type Store } from '../store/mongo.ts';
 import { askVault } from '../store/vault.ts';
@@ -89,6 +90,8 @@ test.before(async (t) => {
   const client = await connectClient(read, keyring);
   open.defer(() => client.connection.close());
   const account = await makeAccount(stack, CREDITS);
+  // This account keeps the input and output of its calls, so that the search covers them too.
+  await createCallContents(store, keyring, (error) => t.log(error)).setKeeping(account.accountId, true);
   scene = { folder, servers, stack, store, client, keyring, tools, account, mail, collector };
 });
 test.after.always(() => open.disposeAsync());
@@ -108,6 +111,17 @@ const find = (name: string): ToolDefinition => {
 
 /** Returns a call that runs long enough for the test to act during it. */
 const slow = () => ({ tool: 'bcrypt-hash', input: { ...inputOf(find('bcrypt-hash')), workFactor: 14 } });
+
+/** Suspends the worker of slow calls during `act`, so that none of them ends before the test has looked at it. */
+async function whileSuspended<T>(act: () => Promise<T>): Promise<T> {
+  const { stack } = scene;
+  await stack.kill('cpu', 'SIGSTOP');
+  try {
+    return await act();
+  } finally {
+    await stack.kill('cpu', 'SIGCONT');
+  }
+}
 
 /** Waits until the account has this many calls. Returns the id of the newest. */
 async function newest(account: TestAccount, count: number): Promise<string> {
@@ -207,11 +221,14 @@ test.serial('the token of a call gives access to its secrets only while the call
   const { account } = scene;
   const before = (await callsOf(scene.store, account.accountId)).length;
   const { tool, input } = slow();
-  const answer = account.call(tool, input);
-  const callId = await newest(account, before + 1);
-  const vault = await vaultOf(callId);
-  t.deepEqual(await ask(callId, vault), { password: secret.text }, 'the vault can be asked');
-  t.is(await ask(callId, { ...vault, token: `${vault.token}x` }), null);
+  const { answer, callId, vault } = await whileSuspended(async () => {
+    const answer = account.call(tool, input);
+    const callId = await newest(account, before + 1);
+    const vault = await vaultOf(callId);
+    t.deepEqual(await ask(callId, vault), { password: secret.text }, 'the vault can be asked');
+    t.is(await ask(callId, { ...vault, token: `${vault.token}x` }), null);
+    return { answer, callId, vault };
+  });
   t.is((await answer).status, 200);
   t.is(await ask(callId, vault), null);
 });
@@ -232,21 +249,25 @@ test.serial(
       const before = (await callsOf(store, account.accountId)).length;
       const { tool, input } = slow();
       const hangup = new AbortController();
-      const answer = fetch(`${stack.baseUrl}/api/v1/tools/${tool}`, {
-        method: 'POST',
-        headers: {
-          Authorization: `Bearer ${account.toolsKey}`,
-          'Content-Type': 'application/json',
-          ...headers,
-        },
-        body: JSON.stringify(input),
-        signal: hangup.signal,
-      });
-      const callId = await newest(account, before + 1);
-      const vault = await vaultOf(callId);
-      if (isLate) await taken(callId);
-      hangup.abort();
-      await t.throwsAsync(answer);
+      const callAndHangUp = async () => {
+        const answer = fetch(`${stack.baseUrl}/api/v1/tools/${tool}`, {
+          method: 'POST',
+          headers: {
+            Authorization: `Bearer ${account.toolsKey}`,
+            'Content-Type': 'application/json',
+            ...headers,
+          },
+          body: JSON.stringify(input),
+          signal: hangup.signal,
+        });
+        const callId = await newest(account, before + 1);
+        const vault = await vaultOf(callId);
+        if (isLate) await taken(callId);
+        hangup.abort();
+        await t.throwsAsync(answer);
+        return { callId, vault };
+      };
+      const { callId, vault } = await (isLate ? callAndHangUp() : whileSuspended(callAndHangUp));
       const row = await until('the call has ended', async () => {
         const found = await store.calls.findOne({ _id: callId });
         return found !== null && found.state !== 'running' && found;
@@ -317,6 +338,37 @@ test.serial('no document of MongoDB contains the secrets, including the oplog', 
   t.is(found['local.oplog.rs'], 2);
   t.deepEqual((await searchMongodb(store.client, secret)).found, {});
 });
+
+test.serial(
+  'kept inputs and outputs contain no secrets, and those of accounts that keep none are in no database',
+  async (t) => {
+    t.timeout(120_000);
+    const { account, stack, store, keyring } = scene;
+    const contents = createCallContents(store, keyring, (error) => t.log(error));
+    const unkept = createMarker();
+    const other = await makeAccount(stack, CREDITS);
+    const kept = createMarker();
+    t.is((await other.call('hash-text', { text: unkept.text })).status, 200);
+    t.is((await account.call('hash-text', { text: kept.text })).status, 200);
+    const opened = async () => {
+      const rows = await store.callContents.find().toArray();
+      const found = await Promise.all(rows.map(({ _id, accountId }) => contents.find(accountId, _id)));
+      return found.map((content) => Buffer.from(JSON.stringify(content)));
+    };
+    const texts = await until('the last call is kept', async () => {
+      const found = await opened();
+      return found.some((text) => holds(text, kept)) && found;
+    });
+    t.log(`${texts.length} kept calls`);
+    t.true(texts.length > scene.tools.length);
+    for (const marker of [secret, unkept]) t.false(texts.some((text) => holds(text, marker)));
+    t.is(await store.callContents.countDocuments({ accountId: other.accountId }), 0);
+    t.deepEqual((await searchMongodb(store.client, unkept)).found, {});
+
+    await contents.setKeeping(account.accountId, false);
+    t.deepEqual(await opened(), []);
+  },
+);
 
 test.serial('Temporal stores no secrets, neither encoded nor decoded', async (t) => {
   t.timeout(120_000);

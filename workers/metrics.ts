@@ -7,7 +7,7 @@ import { untilAborted } from '../egress/clock.ts';
 import type { Waiting } from '../store/maintenance.ts';
 import { MAINTENANCE, type MaintenanceDoc } from '../store/mongo.ts';
 import type { Sweep } from '../store/sweeper.ts';
-import { queueLength } from './platform/healthChecks.ts';
+import { queueState } from './platform/healthChecks.ts';
 import { PREFIX, SECONDS } from './platform/metricsRegistry.ts';
 
 /** Registers metrics of this worker's slots and tool attempts. @returns the function to call when an attempt starts */
@@ -108,7 +108,7 @@ export interface ServiceFigures {
   readMaintenance(): Promise<MaintenanceDoc[]>;
 }
 
-/** Gauges of holds, refunds, deliveries and endpoints that wait, each with the field of `Waiting` that it exports. */
+/** Gauges of holds, refunds, deliveries, endpoints and payments that wait, each with the field of `Waiting` that it exports. */
 const WAITING: readonly (readonly [figure: keyof Waiting, name: string, help: string])[] = [
   ['oldestHoldSeconds', 'oldest_hold_seconds', 'Age of the oldest hold in seconds.'],
   [
@@ -123,6 +123,11 @@ const WAITING: readonly (readonly [figure: keyof Waiting, name: string, help: st
     'Seconds for which the oldest webhook delivery has been due, except those of endpoints whose last attempt failed.',
   ],
   ['disabledEndpoints', 'webhook_endpoints_disabled', 'Number of disabled webhook endpoints.'],
+  [
+    'paymentsToRefund',
+    'payments_to_refund',
+    'Number of payments that reached a closed account and were not refunded yet.',
+  ],
 ];
 
 /** Timeout of a read from MongoDB. Prometheus waits 10 s, so that an outage of MongoDB does not hide the other metrics. */
@@ -232,7 +237,7 @@ export function observeService(
       await Promise.all(
         queues.map(async (queue) => {
           try {
-            this.set({ queue }, await queueLength(client, queue));
+            this.set({ queue }, (await queueState(client, queue)).waiting);
           } catch (error) {
             this.remove({ queue });
             onError(error);

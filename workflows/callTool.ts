@@ -5,6 +5,7 @@ import {
   CancellationScope,
   isCancellation,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setWorkflowOptions,
@@ -21,7 +22,7 @@ import type {
   CallResult,
   LedgerActivities,
   ToolActivities,
-  ToolResult,
+  ToolAnswer,
 } from './types.ts';
 
 /**
@@ -33,6 +34,12 @@ const LEDGER_STEP_TIMEOUT = '12s';
 const ATTEMPT_GRACE_MS = 3000;
 /** A tool worker that sends no heartbeat for this long counts as dead; tool workers send one every few seconds. */
 const HEARTBEAT_TIMEOUT = '10s';
+
+/**
+ * Marks calls with side effects that are cancelled while they wait for a worker. Calls of older versions ignored
+ * cancellations from the start; remove the mark when no such call runs any more.
+ */
+const CANCELS_WAITING = 'cancel-waiting-calls-with-side-effects';
 
 const LEDGER_STEP_RETRY = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
 
@@ -61,11 +68,13 @@ const refusal = (code: string, detail: string, overrides: Partial<Refusal> = {})
 
 const INTERNAL = refusal('internal', 'An internal error occurred. It was logged.');
 
+const CANCELLED = refusal('cancelled', 'The call was cancelled. Nothing was charged.');
+
 const DEADLINE = refusal('deadline_exceeded', 'The call exceeded its time limit. Nothing was charged.');
 
 /** Converts the failure of an activity to an error of the error table. */
 function toRefusal(error: unknown): Refusal {
-  if (isCancellation(error)) return refusal('cancelled', 'The caller closed the connection.');
+  if (isCancellation(error)) return CANCELLED;
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure) {
     const { timeoutType, failure } = cause;
@@ -163,23 +172,36 @@ async function runTool(
   { policy, ...call }: CallRequest,
   remainingMs: number,
   priority: ToolPriority,
-): Promise<ToolResult> {
+): Promise<ToolAnswer> {
+  // Once the tool has started, its side effects may already have happened. Its worker then ignores a cancellation, and the
+  // workflow waits for the result. A call that still waits for a worker is cancelled by the Temporal server.
+  const finishes = policy.actsOnWorld;
+  const ignoresCancellation = finishes && !patched(CANCELS_WAITING);
   const tool = proxyActivities<ToolActivities>({
     taskQueue: toolQueue(policy.pool),
     scheduleToStartTimeout: policy.queueMs,
     startToCloseTimeout: policy.attemptMs + ATTEMPT_GRACE_MS,
     scheduleToCloseTimeout: remainingMs,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    cancellationType: 'TRY_CANCEL',
+    cancellationType: finishes ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     priority,
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
   })[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
   const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
   const { attemptMs } = policy;
-  const run = () => tool({ callId, requestId, input, storedInput, vault, resultExpiresAt, attemptMs });
-  // A call with side effects is not cancelled when the caller disconnects, because the side effects may already have happened.
-  return policy.actsOnWorld ? CancellationScope.nonCancellable(run) : run();
+  const run = () =>
+    tool({
+      callId,
+      requestId,
+      input,
+      storedInput,
+      vault,
+      resultExpiresAt,
+      attemptMs,
+      ...(finishes && { finishes }),
+    });
+  return ignoresCancellation ? CancellationScope.nonCancellable(run) : run();
 }
 
 /**
@@ -215,7 +237,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   const refund = async (cause: Refusal): Promise<ApplicationFailure> => {
     const release = !(policy.finalCodes.includes(cause.code) || (policy.actsOnWorld && cause.mayHaveStarted));
     const settled = await CancellationScope.nonCancellable(() =>
-      settle({ callId, accountId, wanted: 'refunded', code: cause.code, release }),
+      settle({ callId, accountId, wanted: 'refunded', code: cause.code, release, times: cause.times }),
     );
     log.info('call ended', { requestId, state: settled.state, code: cause.code });
     return toFailure({ ...cause, available: settled.available });
@@ -238,25 +260,26 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   const remainingMs = policy.deadlineMs - (Date.now() - workflowInfo().startTime.getTime());
   if (remainingMs <= 0) throw await refund({ ...DEADLINE, mayHaveStarted: false });
 
-  let result: ToolResult;
+  let answer: ToolAnswer;
   try {
-    result = await runTool(call, remainingMs, priorityOf(accountId, price, held.running));
+    answer = await runTool(call, remainingMs, priorityOf(accountId, price, held.running));
   } catch (error) {
     throw await refund(toRefusal(error));
   }
+  const { times, ...result } = answer;
   const { nonce } = held;
   const settled = await CancellationScope.nonCancellable(() =>
-    settle({ callId, accountId, wanted: 'charged', nonce }),
+    settle({ callId, accountId, wanted: 'charged', nonce, times }),
   );
   log.info('call ended', { requestId, state: settled.state, code: null });
   if (settled.fired) await startDispatch(callId, accountId);
   if (settled.state !== 'charged') {
     const { available } = settled;
-    throw toFailure(
-      refusal('deadline_exceeded', 'The call was ended before the tool finished. Nothing was charged.', {
-        available,
-      }),
-    );
+    // A cancelled call is refunded here if a task that had refunded it was repeated with the result of the tool.
+    const ended = CancellationScope.current().consideredCancelled
+      ? CANCELLED
+      : refusal('deadline_exceeded', 'The call was ended before the tool finished. Nothing was charged.');
+    throw toFailure({ ...ended, available });
   }
   return { result, available: settled.available };
 }

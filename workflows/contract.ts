@@ -1,5 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
 import type { Resend } from '../store/deliveries.ts';
 import type { CallFailure } from './types.ts';
@@ -69,13 +70,16 @@ export const wake = defineSignal('wake');
 export const disable = defineSignal('disable');
 /** Update of `webhookEndpoint`: reset the failure count and resume deliveries. */
 export const enable = defineUpdate<void>('enable');
-/** Update of `webhookEndpoint`: queue held and failed deliveries again. Returns how many were queued. */
+/**
+ * Update of `webhookEndpoint`: queue deliveries again. Returns how many were queued. A single selected one is attempted at
+ * once.
+ */
 export const resend = defineUpdate<number, [Resend]>('resend');
 /**
- * Update of `webhookEndpoint`: send the test event `testId`. Returns the id of the attempt. Rejected if the attempt
- * could start only after `beginUntil` (epoch milliseconds).
+ * Update of `webhookEndpoint`: send the test event `testId` of this kind (default: `webhook.test`). Returns the id of the
+ * attempt. Rejected if the attempt could start only after `beginUntil` (epoch milliseconds).
  */
-export const test = defineUpdate<string, [testId: string, beginUntil?: number]>('test');
+export const test = defineUpdate<string, [testId: string, beginUntil?: number, kind?: EventKind]>('test');
 
 /** Options with which every client starts an endpoint's workflow. */
 export const webhookEndpointOptions = (endpointId: string) => ({

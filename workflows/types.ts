@@ -1,7 +1,9 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
+import type { EventKind } from '../schemas/events.ts';
 import type { Resend, SyncRequest, SyncResult } from '../store/deliveries.ts';
 import type { KeyBudget } from '../store/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger.ts';
+import type { ToolTimes } from '../store/mongo.ts';
 import type { ResultReference } from '../store/results.ts';
 import type { Sweep } from '../store/sweeper.ts';
 
@@ -63,10 +65,15 @@ export type ToolCall = Pick<
   'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'resultExpiresAt'
 > & {
   attemptMs: number;
+  /** Whether the tool ignores a cancellation, because it may already have had side effects. Missing for other calls. */
+  finishes?: boolean;
 };
 
 /** A tool's output, or the reference to the stored output if it is large. */
 export type ToolResult = { output: Record<string, unknown> } | { stored: ResultReference };
+
+/** Result of an attempt of a tool. `times` is missing in older histories. */
+export type ToolAnswer = ToolResult & { times?: ToolTimes | undefined };
 
 export interface CallResult {
   result: ToolResult;
@@ -82,6 +89,8 @@ export interface CallFailure {
   members: ProblemMembers;
   retryAfter: number | null;
   available: number | null;
+  /** Set by the worker that ran the tool. */
+  times?: ToolTimes | undefined;
 }
 
 export interface LedgerActivities {
@@ -111,10 +120,13 @@ export interface EndpointActivities {
    * Returns null if the endpoint was deleted.
    */
   syncEndpoint(request: SyncRequest): Promise<(SyncResult & { scheduleMs: number[] }) | null>;
-  /** Queues held and failed deliveries again. Returns the number of queued deliveries. */
-  resend(endpointId: string, selection: Resend): Promise<number>;
-  /** Creates a test event and its delivery. Returns the id of the delivery, or null if the endpoint was deleted. */
-  prepareTest(endpointId: string, testId: string): Promise<string | null>;
+  /** Queues deliveries again that are not `running`. Returns the number of queued deliveries. */
+  resend(endpointId: string, selection: Resend, running?: string[]): Promise<number>;
+  /**
+   * Creates a test event of this kind (default: `webhook.test`) and its delivery. Returns the id of the delivery, or null
+   * if the endpoint was deleted.
+   */
+  prepareTest(endpointId: string, testId: string, kind?: EventKind): Promise<string | null>;
   /** Creates the deliveries of an account's new events and wakes the workflows of their endpoints. */
   dispatchEvents(accountId: string): Promise<void>;
 }
@@ -137,4 +149,4 @@ export interface AuditActivities {
   auditLedger(): Promise<number>;
 }
 
-export type ToolActivities = Record<string, (call: ToolCall) => Promise<ToolResult>>;
+export type ToolActivities = Record<string, (call: ToolCall) => Promise<ToolAnswer>>;

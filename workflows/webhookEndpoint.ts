@@ -10,6 +10,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { EventKind } from '../schemas/events.ts';
 import type { DueDelivery, Outcome } from '../store/deliveries.ts';
 import { disable, enable, resend, TASK_QUEUES, test, wake } from './contract.ts';
 import type { DeliveryActivities, DeliveryResult, EndpointActivities } from './types.ts';
@@ -57,8 +58,10 @@ const refusal = (code: string, message: string): ApplicationFailure =>
 /**
  * The workflow of an endpoint, which alone controls its attempts, failure count and state. MongoDB stores deliveries
  * and state. Each `syncEndpoint` writes the outcomes since the previous one and reads the deliveries that are due.
+ *
+ * @param requested ids of deliveries that the previous run was asked to attempt at once
  */
-export async function webhookEndpoint(endpointId: string): Promise<void> {
+export async function webhookEndpoint(endpointId: string, requested: string[] = []): Promise<void> {
   let health: Health = HEALTHY;
   let scheduleMs: number[] = [];
   /** Number of the newest write of `health` to MongoDB. */
@@ -73,6 +76,8 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
   let writtenChanges = 0;
   const outcomes: Outcome[] = [];
   const running = new Set<string>();
+  /** Ids of the deliveries that the owner asked to be attempted at once, without the pause after a failure. */
+  const first = new Set(requested);
   /**
    * Fairness key of attempts: the account's id once it is known, so that the delivery queue shares its worker slots
    * among accounts.
@@ -116,12 +121,14 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     if (result.kind !== 'posted') return;
     const before = health.state;
     health = nextHealth(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
-    if (health.state !== before) log.warn('webhook endpoint disabled', { endpointId });
+    if (health.state !== before)
+      log.warn('webhook endpoint disabled', { accountId: fairnessKey, endpointId });
   }
 
   async function attempt(due: DueDelivery): Promise<void> {
     const { deliveryId, attempts, tries } = due;
     running.add(deliveryId);
+    first.delete(deliveryId);
     const { epoch } = health;
     const { deliver } = proxyActivities<DeliveryActivities>({
       ...ATTEMPT,
@@ -144,7 +151,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     );
   }
 
-  async function sendTest(testId: string, beginUntil?: number): Promise<string> {
+  async function sendTest(testId: string, beginUntil?: number, kind?: EventKind): Promise<string> {
     await untilWritten();
     assertActive();
     if (beginUntil !== undefined && Date.now() > beginUntil)
@@ -152,7 +159,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
         'rate_limited',
         'Other requests for this webhook endpoint are running. Nothing was posted.',
       );
-    const deliveryId = await activities.prepareTest(endpointId, testId);
+    const deliveryId = await activities.prepareTest(endpointId, testId, kind);
     if (deliveryId === null) throw refusal('not_found', 'The webhook endpoint does not exist.');
     running.add(deliveryId);
     const { epoch } = health;
@@ -194,7 +201,9 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
   setHandler(resend, async (selection) => {
     await untilWritten();
     assertActive();
-    const queued = await activities.resend(endpointId, selection);
+    const queued = await activities.resend(endpointId, selection, [...running]);
+    const [only, ...others] = 'deliveryIds' in selection ? selection.deliveryIds : [];
+    if (only !== undefined && others.length === 0 && queued > 0 && !running.has(only)) first.add(only);
     isWoken = true;
     return queued;
   });
@@ -207,6 +216,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     const changedHealth = isLoaded && health !== writtenHealth ? { ...health } : null;
     writtenHealth = health;
     isWoken = false;
+    const asked = [...first].slice(0, MAX_CONCURRENT_ATTEMPTS);
     const state = await activities.syncEndpoint({
       endpointId,
       now: Date.now(),
@@ -214,6 +224,7 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
       health: changedHealth,
       outcomes: outcomes.splice(0),
       running: [...running],
+      first: asked,
       take: MAX_CONCURRENT_ATTEMPTS,
     });
     if (state === null) {
@@ -235,12 +246,17 @@ export async function webhookEndpoint(endpointId: string): Promise<void> {
     if (isEndingRun) {
       // Signals to this run need not be passed on: the next run starts with `syncEndpoint`.
       await condition(() => isUnwritten() || (running.size === 0 && allHandlersFinished()));
-      if (!isUnwritten()) return continueAsNew<typeof webhookEndpoint>(endpointId);
+      if (!isUnwritten()) return continueAsNew<typeof webhookEndpoint>(endpointId, [...first]);
       continue;
     }
 
-    const started = state.due.slice(0, freeAttempts(health, running.size, Date.now()));
+    const [next] = state.due;
+    const skipsPause = next !== undefined && asked.includes(next.deliveryId);
+    const current = skipsPause ? { ...health, notBefore: null } : health;
+    const started = state.due.slice(0, freeAttempts(current, running.size, Date.now()));
     for (const due of started) void attempt(due);
+    // Those of `asked` that are not due are no longer pending.
+    for (const id of asked) if (!state.due.some(({ deliveryId }) => deliveryId === id)) first.delete(id);
     const nextAt = started.length < state.due.length ? Date.now() : state.nextAt;
     const mayStart =
       health.state === 'active' && (running.size === 0 || freeAttempts(health, running.size, Date.now()) > 0);

@@ -38,7 +38,7 @@ const FUNCTIONS = [text, controls, candidate, part, consent, promotion, classifi
 const PATTERNS = JSON.stringify(OVERLAY_PATTERNS);
 
 /** Hides overlays by heuristics. @returns the number of hidden elements */
-async function hideByHeuristics(world: RenderPage['world']): Promise<number> {
+export async function hideByHeuristics(world: RenderPage['world']): Promise<number> {
   await world.define(FUNCTIONS);
   return world.evaluate(hiding.hideOverlayElements, PATTERNS);
 }
@@ -52,15 +52,21 @@ async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
   return frame.evaluate(answerConsent, JSON.stringify({ compact }), CONSENT_MS);
 }
 
+/** Declines the consent dialogs that autoconsent's rules describe. @returns whether there was one */
+export async function answerDialogs(page: RenderPage['page']): Promise<boolean> {
+  const main = page.mainFrame();
+  const answered = await Promise.all(
+    page.frames().map((frame) => within(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
+  );
+  return answered.includes(true);
+}
+
 /**
  * Removes overlays: declines consent dialogs that autoconsent's rules describe, then hides other overlays by
  * heuristics.
  */
 export async function hideOverlays({ page, world }: Pick<RenderPage, 'page' | 'world'>): Promise<void> {
-  const main = page.mainFrame();
-  const answered = await Promise.all(
-    page.frames().map((frame) => within(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
-  );
+  const answered = await answerDialogs(page);
   const hidden = await within(hideByHeuristics(world), HIDE_MS);
-  if (answered.includes(true) || (hidden ?? 0) > 0) await within(world.evaluate(unlockPage), HIDE_MS);
+  if (answered || (hidden ?? 0) > 0) await within(world.evaluate(unlockPage), HIDE_MS);
 }

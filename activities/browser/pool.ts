@@ -30,6 +30,8 @@ export interface Browsers extends AsyncDisposable {
   /** Detects requests for ads and trackers; null when no filter lists are installed. */
   readonly ads: Ads | null;
   readonly metrics: BrowserMetrics;
+  /** Returns the number of free browsers that can run a call at once, because its page is prepared. */
+  countReady(): number;
   /**
    * Runs `work` on a new page in the next free browser.
    *
@@ -164,6 +166,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     boundary: options.boundary,
     ads: options.ads,
     metrics,
+    countReady: () => free.filter(({ isReady }) => isReady).length,
     run: <T>({ egress, signal, deadline }: Limits, job: (renderPage: RenderPage) => Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, deadline - Date.now()))]);

@@ -17,7 +17,7 @@ export const BROWSERS = 2 * Math.min(4, availableParallelism());
 const MEMORY_BYTES = 2_000_000_000;
 const JOBS = [50, 100] as const;
 /** Names of Chromium executables, preferred ones first: the headless shell takes less than half of the CPU time. */
-const PROGRAMS = [
+export const PROGRAMS: readonly string[] = [
   'chromium-headless-shell',
   'chromium',
   'chromium-browser',
@@ -26,9 +26,19 @@ const PROGRAMS = [
 ];
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin'];
 
-async function findChromium(given: string | null): Promise<string> {
+/**
+ * Finds a Chromium.
+ *
+ * @param given path that the operator has configured
+ * @param names names of the executable otherwise, preferred ones first
+ * @throws ServiceError tool_unavailable
+ */
+export async function findChromium(
+  given: string | null,
+  names: readonly string[] = PROGRAMS,
+): Promise<string> {
   const paths =
-    given === null ? PROGRAMS.flatMap((name) => FOLDERS.map((folder) => join(folder, name))) : [given];
+    given === null ? names.flatMap((name) => FOLDERS.map((folder) => join(folder, name))) : [given];
   for (const path of paths) if (await isFile(path)) return path;
   throw new ServiceError('tool_unavailable', {
     detail: 'Chromium is not installed on this server.',

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CDPSession, Page } from 'puppeteer';
+import type { Page } from 'puppeteer';
 import type { IsolatedWorld } from './isolatedWorld.ts';
 import { markScrolling, SCROLLING, suppressLeaving } from './page/intersections.ts';
-import { expandScroller, findScroller, SCROLLER, scrollTo } from './page/scrollers.ts';
-import { notifyScroller, pretendTallViewport, STILL, suppressResizing } from './page/scrollHandlers.ts';
+import { findScroller, SCROLLER, scrollTo } from './page/scrollers.ts';
+import { STILL, suppressResizing } from './page/scrollHandlers.ts';
 import { loadLazyContent, waitUntilPainted } from './page/settled.ts';
 import { cancelScrollAnimations, placeFixedElements, releaseBackgrounds } from './page/wholePage.ts';
 import type { RenderPage } from './pool.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
+import { returnToTop } from './returnToTop.ts';
 import { within } from './within.ts';
 
 const SCROLL_MS = 8_000;
@@ -18,7 +19,7 @@ const REST_MS = 3_000;
 const QUIET_MS = 400;
 const ANSWER_MS = 2_000;
 
-type Scrolled = Pick<RenderPage, 'page' | 'client' | 'world'>;
+type Scrolled = Pick<RenderPage, 'page' | 'world'>;
 
 /**
  * Keeps a page from hiding content again that it revealed, with an intersection observer or a scroll handler, when the
@@ -36,41 +37,6 @@ export async function keepRevealed(page: Page): Promise<void> {
 export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
   for (const step of [cancelScrollAnimations, releaseBackgrounds, placeFixedElements])
     await within(world.evaluate(step), ANSWER_MS);
-}
-
-/** Whether a scroll handler is registered for the window, the document or the element that scrolls instead. */
-async function hasScrollHandlers(client: CDPSession): Promise<boolean> {
-  for (const expression of ['window', 'document', `document.querySelector('[${SCROLLER}]')`]) {
-    const { result } = await client.send('Runtime.evaluate', { expression });
-    if (result.objectId === undefined) continue;
-    const { listeners } = await client.send('DOMDebugger.getEventListeners', { objectId: result.objectId });
-    if (listeners.some(({ type }) => type === 'scroll')) return true;
-  }
-  return false;
-}
-
-/**
- * Scrolls back to the top and expands the scroll container to its whole content. Meanwhile, the page's scripts read viewport
- * heights above that of the page, so that scroll handlers show all blocks at once: handlers that run only after a pause did
- * not run while the page was scrolled through, and others hide blocks again that leave the viewport.
- */
-async function returnToTop(
-  { page, client, world }: Scrolled,
-  requests: Requests,
-  until: number,
-): Promise<void> {
-  const handled = (await within(hasScrollHandlers(client), ANSWER_MS)) === true;
-  const restore = handled
-    ? await within(page.evaluateHandle(pretendTallViewport, SCROLLER, STILL), ANSWER_MS)
-    : undefined;
-  await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
-  await within(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
-  if (restore === undefined) return;
-  await within(world.evaluate(notifyScroller, SCROLLER), ANSWER_MS);
-  // The handlers may start after a pause, and may load images.
-  await requests.waitForIdle(QUIET_MS, until);
-  const restored = restore.evaluate((run) => run());
-  await within(restored, ANSWER_MS);
 }
 
 /**
@@ -95,7 +61,7 @@ export async function scrollThrough(
   }
   await within(world.evaluate(loadLazyContent), ANSWER_MS);
   await requests.waitForIdle(QUIET_MS, until);
-  await returnToTop(scrolled, requests, until);
+  await returnToTop(scrolled, requests, step, until);
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
   await within(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, until - Date.now()));
 }

@@ -51,15 +51,34 @@ async function runJob({ job, input }: Task): Promise<Outcome<unknown>> {
   }
 }
 
+const send = (message: Message<unknown>) => process.send?.(message);
+
+async function answer(task: unknown): Promise<void> {
+  if (!isTask(task)) throw new TypeError('the message is not a task');
+  // While the job runs, the channel does not keep the process alive. If the job waits for a promise that nothing can settle
+  // any more, the process ends at once instead of at the deadline of the job.
+  process.channel?.unref();
+  const outcome = await runJob(task);
+  process.channel?.ref();
+  send({ kind: 'done', outcome, rssBytes: process.memoryUsage.rss() });
+}
+
 if (import.meta.main) {
-  const send = (message: Message<unknown>) => process.send?.(message);
+  // Libraries reject promises that nothing awaits, for example pdf.js while it reads a damaged file, also after its job has
+  // ended. By default that ends the process, and with it a job that could succeed. The promise of the job decides instead.
+  process.on('unhandledRejection', () => undefined);
+  process.on('beforeExit', () => {
+    console.error('the job waits for a promise that is never settled');
+    process.exitCode = 1;
+  });
   // An idle child exits when the parent has gone. A busy child does not get this event in time, but its parent-death
   // signal kills it (see process.ts).
   process.once('disconnect', () => process.exit());
-  process.on('message', async (task) => {
-    if (!isTask(task)) throw new TypeError('the message is not a task');
-    const outcome = await runJob(task);
-    send({ kind: 'done', outcome, rssBytes: process.memoryUsage.rss() });
-  });
+  process.on('message', (task) =>
+    answer(task).catch((error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    }),
+  );
   send({ kind: 'ready' });
 }

@@ -17,7 +17,7 @@ export interface OffloadOptions {
  * or the deadline passes.
  *
  * @throws ServiceError that the job throws; deadline_exceeded; source_too_large when the job exceeds the memory limit;
- *   corrupt_source when the job's process crashes
+ *   corrupt_source when the job's process crashes, or waits for a promise that nothing can settle
  */
 export type Offload = <J extends Job>(
   name: string,

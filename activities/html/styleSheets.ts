@@ -25,7 +25,10 @@ const COMBINATOR_STEPS = 8;
 /** Longest selector in characters. Longer ones are skipped, because the time of matching grows with their length. */
 const SELECTOR_LENGTH = 1000;
 
-const COMMENT_OR_QUOTE = /\/\*|["']|<!--|-->/g;
+/** Matches the start of a comment or string. Escaped characters are matched first, because an escaped quote starts no string. */
+const COMMENT_OR_QUOTE = /\\.|\/\*|["']|<!--|-->/gs;
+/** Matches brackets, braces and semicolons that are not escaped, as in the selector `.w-\[5px\]`. */
+const STRUCTURE = /(?<!\\)([{}();[\]])/;
 /**
  * Matches selectors that consist of type, class, id and attribute selectors and of descendant and child combinators.
  * Pseudo-classes are excluded because the state of elements is unknown; sibling combinators are excluded because
@@ -76,61 +79,90 @@ function withoutComments(css: string): string {
     }
     if (mark === '"' || mark === "'") done = endOfString(css, found.index);
     const text = css.slice(found.index, done);
-    parts.push(/^["'][^{}();[\]]*$/.test(text) ? text : ' ');
+    parts.push(mark.startsWith('\\') || /^["'][^{}();[\]]*$/.test(text) ? text : ' ');
   }
   return parts.join('') + css.slice(done);
 }
 
 const CLOSING: Readonly<Record<string, string>> = { '{': '}', '(': ')', '[': ']' };
 
+/** The text before a block or a semicolon. Matching the whole text at each mark would take quadratic time. */
+class Prelude {
+  text = '';
+  #first = '';
+
+  add(part: string): void {
+    this.text += part;
+    if (this.#first === '') this.#first = part.trimStart().charAt(0);
+  }
+
+  clear(): void {
+    this.text = '';
+    this.#first = '';
+  }
+
+  get isAtRule(): boolean {
+    return this.#first === '@';
+  }
+}
+
 /** Yields the selectors and the declarations of each rule. Skips rules for other media and nested rules. */
-function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
+export function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
   // A closing brace is appended, because blocks that are not closed end at the end of the style sheet.
-  const pieces = `${withoutComments(css)}}`.split(/([{}();[\]])/);
+  const pieces = `${withoutComments(css)}}`.split(STRUCTURE);
   /**
    * The closing bracket of each open block, innermost last, except for blocks of at-rules that contain rules. A block
    * is closed only by its own closing bracket, not by one of another kind.
    */
   const open: string[] = [];
+  /** Number of closing braces in `open`. Searching `open` for each mark would take quadratic time. */
+  let braces = 0;
   let groups = 0;
-  let prelude = '';
+  const prelude = new Prelude();
   let body: string | null = null;
   for (let index = 0; index + 1 < pieces.length; index += 2) {
     const before = pieces[index] ?? '';
     const mark = pieces[index + 1] ?? '';
     const closing = CLOSING[mark];
     const isInBody = body !== null && open.length === 1;
-    const isInPrelude = body === null && !open.includes('}');
+    const isInPrelude = body === null && braces === 0;
     if (isInBody && closing !== '}') body += before;
-    if (isInPrelude) prelude += before;
+    if (isInPrelude) prelude.add(before);
 
-    if (closing !== undefined && (mark !== '{' || open.length > 0)) open.push(closing);
-    else if (mark === '{' && groupApplies(prelude)) {
+    if (closing !== undefined && (mark !== '{' || open.length > 0)) {
+      open.push(closing);
+      braces += Number(closing === '}');
+    } else if (mark === '{' && groupApplies(prelude.text)) {
       groups++;
-      prelude = '';
+      prelude.clear();
       continue;
     } else if (mark === '{') {
       open.push('}');
+      braces += 1;
       body = '';
       continue;
     } else if (open.length > 0) {
-      if (mark === open.at(-1)) open.pop();
+      if (mark === open.at(-1)) {
+        open.pop();
+        braces -= Number(mark === '}');
+      }
       if (open.length === 0 && mark === '}') {
-        if (body !== null && !/^\s*@/.test(prelude)) yield [prelude, body];
-        [prelude, body] = ['', null];
+        if (body !== null && !prelude.isAtRule) yield [prelude.text, body];
+        prelude.clear();
+        body = null;
         continue;
       }
     } else if (mark === '}' && groups > 0) {
       groups--;
-      prelude = '';
+      prelude.clear();
       continue;
-    } else if (mark === ';' && /^\s*@/.test(prelude)) {
-      prelude = '';
+    } else if (mark === ';' && prelude.isAtRule) {
+      prelude.clear();
       continue;
     }
     if (isInBody && mark !== '{' && mark !== '}') body += mark;
     // A surplus bracket or semicolon stays in the prelude and makes the selectors after it invalid, as CSS requires.
-    if (isInPrelude) prelude += mark;
+    if (isInPrelude) prelude.add(mark);
   }
 }
 

@@ -14,8 +14,12 @@ const TOKENS = new Set(['mi', 'mn', 'mo', 'ms', 'mtext']);
 interface WalkState {
   preformatted: boolean;
   visible: boolean;
+  /** Whether child elements are blocks because their parent is a flex or grid container. */
+  blockified: boolean;
   sheets: StyleSheets | null;
 }
+
+const START: WalkState = { preformatted: false, visible: true, blockified: false, sheets: null };
 
 function walkElement(element: Element, outer: WalkState, builder: TextBuilder): void {
   const { name } = element;
@@ -25,10 +29,11 @@ function walkElement(element: Element, outer: WalkState, builder: TextBuilder): 
   const inner = {
     preformatted: outer.preformatted || PREFORMATTED.has(name),
     visible: display.visible ?? outer.visible,
+    blockified: display.blockifies,
     sheets: outer.sheets,
   };
   const separate = (): void => {
-    if (display.block) builder.separate(name === 'p' ? 2 : 1);
+    if (display.block || outer.blockified) builder.separate(name === 'p' ? 2 : 1);
     else if (CELLS.has(name)) builder.space('\t');
     else if (TOKENS.has(name)) builder.space(' ');
   };
@@ -51,7 +56,7 @@ function walk(nodes: readonly ChildNode[], state: WalkState, builder: TextBuilde
 /** Returns the text of a fragment of HTML, without regard to style sheets. */
 export function htmlText(html: string): string {
   const builder = createTextBuilder();
-  walk(parseHtml(html).children, { preformatted: false, visible: true, sheets: null }, builder);
+  walk(parseHtml(html).children, START, builder);
   return builder.toString();
 }
 
@@ -77,7 +82,7 @@ export function pageText({ $ }: LoadedPage): string {
   const nodes = $.root()
     .toArray()
     .flatMap(({ children }) => children);
-  walk(nodes, { preformatted: false, visible: true, sheets: readStyleSheets($) }, builder);
+  walk(nodes, { ...START, sheets: readStyleSheets($) }, builder);
   return builder.toString();
 }
 
@@ -91,7 +96,6 @@ export function elementText(element: Element, limit: number): string {
   // The builder counts UTF-16 code units; a code point has one or two of them.
   const builder = createTextBuilder(2 * limit);
   if (isRawText(element)) addRawText(element.children, builder);
-  else
-    walk(element.children, { preformatted: isPreformatted(element), visible: true, sheets: null }, builder);
+  else walk(element.children, { ...START, preformatted: isPreformatted(element) }, builder);
   return truncateText(builder.toString().trim(), limit);
 }

@@ -29,12 +29,16 @@ const BLOCKS = names(`
 const ROOTS = names('html body');
 
 const NOTHING: Declarations = new Map();
-const BLOCK_DISPLAY = /^(?:block|flex|flow-root|grid|list-item|table)$/;
+const BLOCK_DISPLAY = /^(?:block|flex|flow-root|grid|list-item|table|-webkit-box)$/;
+/** Values of `display` that make the element's children blocks (CSS Flexbox and CSS Grid, "blockified"). */
+const ITEM_DISPLAY = /^(?:inline-)?(?:flex|grid)$/;
 
 /** How an element is displayed, according to its tag, its `style` attribute and the page's `style` elements. */
 export interface Display {
   rendered: boolean;
   block: boolean;
+  /** Whether the element lays out its children as blocks, as a flex or grid container does. */
+  blockifies: boolean;
   /** Whether the element's text is visible; null when the element inherits this from its parent. */
   visible: boolean | null;
 }
@@ -66,7 +70,7 @@ export function renderedChildren({ name, attribs, children }: Element): readonly
  */
 export function displayOf(element: Element, sheets: StyleSheets | null): Display {
   const { name, attribs } = element;
-  if (ROOTS.has(name)) return { rendered: true, block: true, visible: true };
+  if (ROOTS.has(name)) return { rendered: true, block: true, blockifies: false, visible: true };
   const style = styleOf(element, sheets);
   const display = style.get('display')?.value;
   const visibility = style.get('visibility')?.value;
@@ -79,6 +83,7 @@ export function displayOf(element: Element, sheets: StyleSheets | null): Display
       !(name === 'dialog' && !('open' in attribs)) &&
       !('hidden' in attribs && (display === undefined || attribs.hidden === 'until-found')),
     block: display === undefined ? BLOCKS.has(name) : BLOCK_DISPLAY.test(display),
+    blockifies: display !== undefined && ITEM_DISPLAY.test(display),
     visible: visibility === undefined ? null : visibility === 'visible',
   };
 }

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { limitBytes } from '../pdf/limitBytes.ts';
-import { cleanText, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
+import { cleanText, lockedMetadata, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
+import { rebuild } from '../pdf/rebuild.ts';
 import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';
-import { withNewTrailer } from '../pdf/withNewTrailer.ts';
 import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
 /** Result of reading a file with pdf.js. */
@@ -10,7 +10,7 @@ export type PdfReading =
   | { kind: 'read'; metadata: PdfMetadata }
   /** Opening the file needs a password. */
   | { kind: 'locked'; pageCount: number | null }
-  | { kind: 'unreadable' };
+  | { kind: 'unreadable'; code: 'corrupt_source' | 'unsupported_source' };
 
 const { getDocument, PasswordException, VerbosityLevel } = await withoutWarnings(
   () => import('pdfjs-dist/legacy/build/pdf.mjs'),
@@ -37,30 +37,45 @@ async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
   }
 }
 
-/**
- * Reads a PDF with pdf.js.
- *
- * @param source the file; with `newTrailer`, the trailers that it contains are ignored
- *
- * @throws ServiceError unsupported_source when the file is not a PDF; source_too_large when its streams decompress to more
- *   than `UNPACKED_BYTES`
- */
-export default async function readPdf(source: PdfSource & { newTrailer?: boolean }): Promise<PdfReading> {
-  const { bytes: given, start } = readSource(source);
-  const bytes = source.newTrailer ? withNewTrailer(given) : given;
-  if (bytes === null) return { kind: 'unreadable' };
-  if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
+/** Reads one version of a file. @throws ServiceError source_too_large */
+async function attempt(bytes: Uint8Array<ArrayBuffer>): Promise<PdfMetadata | 'locked' | null> {
   using limit = limitBytes(UNPACKED_BYTES);
   try {
-    return { kind: 'read', metadata: await withoutWarnings(() => read(bytes)) };
+    return await withoutWarnings(() => read(bytes));
   } catch (error) {
-    if (error instanceof PasswordException)
-      return { kind: 'locked', pageCount: linearizedPages(start, source.size) };
+    if (error instanceof PasswordException) return 'locked';
     if (limit.exceeded)
       throw new ServiceError('source_too_large', {
         detail: 'The decompressed content of the file is larger than this tool allows.',
       });
-    if (!hasHeader(start)) throw new ServiceError('unsupported_source');
-    return { kind: 'unreadable' };
+    return null;
   }
+}
+
+/** Reads the first rebuilt copy of a file that can be opened and has a page. */
+async function readRebuilt(given: Uint8Array): Promise<PdfMetadata | null> {
+  for (const { bytes, encrypted } of rebuild(given)) {
+    const metadata = await attempt(bytes);
+    if (metadata === null || metadata === 'locked' || metadata.pageCount === 0) continue;
+    return encrypted ? lockedMetadata(metadata.pageCount) : metadata;
+  }
+  return null;
+}
+
+/**
+ * Reads a PDF with pdf.js.
+ *
+ * @param source the file; with `rebuilt`, its trailers are ignored
+ *
+ * @throws ServiceError unsupported_source when the file is not a PDF; source_too_large when its streams decompress to more
+ *   than `UNPACKED_BYTES`
+ */
+export default async function readPdf(source: PdfSource & { rebuilt?: boolean }): Promise<PdfReading> {
+  const { bytes, start } = readSource(source);
+  if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
+  const reading = source.rebuilt ? await readRebuilt(bytes) : await attempt(bytes);
+  if (reading === 'locked') return { kind: 'locked', pageCount: linearizedPages(start, source.size) };
+  if (reading === null)
+    return { kind: 'unreadable', code: hasHeader(start) ? 'corrupt_source' : 'unsupported_source' };
+  return { kind: 'read', metadata: reading };
 }

@@ -5,6 +5,9 @@ import { type DomainReport, type Findings, newFindings, orError, verdictOf } fro
 /** Maximum number of mail servers that are looked up. */
 const MAX_SERVERS = 10;
 
+/** Label of a host name: letters, digits, and hyphens between them (RFC 5321 section 2.3.5). */
+const LABEL = /^(?!-)[a-z0-9-]+(?<!-)$/;
+
 export interface MxFindings {
   report: DomainReport['mx'];
   /** Mail servers; the domain itself without MX records (RFC 5321 section 5.1); none if it accepts no mail. */
@@ -22,6 +25,8 @@ async function checkServer(exchange: string, dns: Dns, findings: Findings): Prom
     return void errors.push(`The mail server ${exchange} is not a valid host name.`);
   if (isInternalName(host.name))
     return void errors.push(`The mail server ${exchange} has a name of an internal network.`);
+  if (!host.name.split('.').every((label) => LABEL.test(label)))
+    errors.push(`The name of the mail server ${exchange} is not that of a host (RFC 5321 section 2.3.5).`);
   const what = `The addresses of ${exchange}`;
   const alias = await orError(what, findings, dns.lookup(host.name, 'A'));
   if (alias === null) return;
@@ -50,6 +55,8 @@ export async function checkMx(domain: string, dns: Dns): Promise<MxFindings> {
   }
   const names = [...new Set(records.map(({ exchange }) => exchange))];
   const servers = names.filter((name) => name !== '.');
+  if (records.some(({ exchange, priority }) => exchange === '.' && priority !== 0))
+    errors.push('`.`, which says that the domain accepts no mail, must have the priority 0 (RFC 7505).');
   if (servers.length === 0) warnings.push('The domain accepts no mail (RFC 7505).');
   else if (servers.length < names.length)
     errors.push('`.`, which says that the domain accepts no mail, must be the only MX record (RFC 7505).');

@@ -81,6 +81,8 @@ def close_all_but(channel):
 def isolate(channel):
     """Moves this process and its children into namespaces of their own: no shared processes, writable files or network."""
     close_all_but(channel)
+    # The scheduler shares the cores out among sessions (autogroups), so documents in one session would share one part.
+    os.setsid()
     folders = os.listdir(JOB)
     ids = b"%d %d 1" % (os.getuid(), os.getuid())
     groups = b"%d %d 1" % (os.getgid(), os.getgid())
@@ -180,7 +182,7 @@ class ForkServer(unohelper.Base, XJobExecutor):
                 killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
                 with open(channel, "wb", closefd=False) as reply:
                     reply.write(b"\nkilled" if killed else b"\nended")
-        except BrokenPipeError:
+        except ConnectionError:
             pass  # The worker does not read the response any more.
         except BaseException as error:
             with open(channel, "wb") as reply:

@@ -2,10 +2,12 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { ToolTimes } from '../../store/mongo.ts';
 import { INLINE_BYTES, type Results } from '../../store/results.ts';
 import type {
   CallFailure,
   ToolActivities,
+  ToolAnswer,
   ToolCall,
   ToolResult,
   VaultReference,
@@ -43,15 +45,23 @@ const OUTPUT_BYTES = 50_000_000;
 /** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_INTERVAL_MS = 2000;
 
+/** Starts to measure an attempt. Returns the function that returns its times so far. */
+function startTimes(): () => ToolTimes {
+  const started = performance.now();
+  // The two times come from the clocks of two machines.
+  const wait = Math.max(0, Date.now() - Context.current().info.scheduledTimestampMs);
+  return () => ({ wait, run: Math.round(performance.now() - started) });
+}
+
 /** Converts a ServiceError to a non-retryable Temporal failure whose type is the error code. */
-function toFailure(error: ServiceError): ApplicationFailure {
+function toFailure(error: ServiceError, times: ToolTimes): ApplicationFailure {
   const { code, detail, members, retryAfter } = error;
   return ApplicationFailure.create({
     type: code,
     message: detail,
     nonRetryable: true,
     category: 'BENIGN',
-    details: [{ members, retryAfter: retryAfter ?? null, available: null } satisfies CallFailure],
+    details: [{ members, retryAfter: retryAfter ?? null, available: null, times } satisfies CallFailure],
     ...(error.cause instanceof Error ? { cause: error.cause } : {}),
   });
 }
@@ -82,8 +92,8 @@ async function observed(
   tool: string,
   { callId, requestId }: ToolCall,
   { observe, log }: ToolServices,
-  work: () => Promise<ToolResult>,
-): Promise<ToolResult> {
+  work: () => Promise<ToolAnswer>,
+): Promise<ToolAnswer> {
   const { info, cancellationSignal } = Context.current();
   const started = performance.now();
   const reportOutcome = observe(tool);
@@ -105,24 +115,42 @@ async function observed(
   }
 }
 
-async function runActivity(run: Run, call: ToolCall, services: ToolServices): Promise<ToolResult> {
+/**
+ * Returns a signal that aborts when the activity is cancelled for another reason than a request to cancel the call, such as
+ * the shutdown of the worker.
+ */
+function interruptionOf(activity: Context): AbortSignal {
+  const interruption = new AbortController();
+  const { cancellationSignal } = activity;
+  const onAbort = () => {
+    if (!activity.cancellationDetails?.cancelRequested) interruption.abort(cancellationSignal.reason);
+  };
+  if (cancellationSignal.aborted) onAbort();
+  else cancellationSignal.addEventListener('abort', onAbort, { once: true });
+  return interruption.signal;
+}
+
+async function runActivity(run: Run, call: ToolCall, services: ToolServices): Promise<ToolAnswer> {
   const { callId } = call;
   const activity = Context.current();
+  const times = startTimes();
   const deadline = Date.now() + call.attemptMs;
   const timeout = AbortSignal.timeout(call.attemptMs);
-  const signal = AbortSignal.any([activity.cancellationSignal, timeout]);
+  const interruption = call.finishes ? interruptionOf(activity) : activity.cancellationSignal;
+  const signal = AbortSignal.any([interruption, timeout]);
   const { offload } = services;
   const context: NetworkContext = { ...services.context, offload, callId, deadline, signal };
   const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_INTERVAL_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
     const output = await run({ ...(await inputOf(call, services.results)), ...secrets }, context);
-    return await storeOutput(call, jsonOf(output), services.results);
+    const result = await storeOutput(call, jsonOf(output), services.results);
+    return { ...result, times: times() };
   } catch (error) {
-    if (error instanceof ServiceError) throw toFailure(error);
+    if (error instanceof ServiceError) throw toFailure(error, times());
     // The error of a cancellation must reach Temporal unchanged. Only a timeout is reported as deadline_exceeded.
-    if (timeout.aborted && !activity.cancellationSignal.aborted)
-      throw toFailure(new ServiceError('deadline_exceeded', { cause: error }));
+    if (timeout.aborted && !interruption.aborted)
+      throw toFailure(new ServiceError('deadline_exceeded', { cause: error }), times());
     throw error;
   } finally {
     clearInterval(heartbeat);

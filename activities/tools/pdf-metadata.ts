@@ -53,9 +53,9 @@ export async function run(
     return { ...found, pageCount: reading.pageCount ?? found.pageCount };
   }
   if (salvaged !== null) return salvaged;
-  const repaired = await offload<typeof readPdf>('read-pdf', { ...source, newTrailer: true }, again).catch(
+  const rebuilt = await offload<typeof readPdf>('read-pdf', { ...source, rebuilt: true }, again).catch(
     orNull,
   );
-  if (repaired?.kind !== 'read') throw new ServiceError('corrupt_source');
-  return repaired.metadata;
+  if (rebuilt?.kind !== 'read') throw new ServiceError(reading.code);
+  return rebuilt.metadata;
 }

@@ -1,18 +1,10 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { convertModel } from './convert.ts';
+import { fileURLToPath } from 'node:url';
 import type { Plane } from './lanczos.ts';
 import type { Factor, Network, Planes } from './networkTypes.ts';
 
-/** Variant of UpscalerJS's ESRGAN network for each factor, chosen by the measurements in test/quality/upscale.md. */
-export const MODEL = { 2: 'slim', 4: 'slim' } as const satisfies Record<Factor, string>;
-
-/** Returns the path of the model.json of UpscalerJS's network for a factor. */
-export function modelPath(factor: Factor): string {
-  const entry = createRequire(import.meta.url).resolve(`@upscalerjs/esrgan-${MODEL[factor]}`);
-  const [folder] = entry.split(join('/', 'dist', '/'));
-  return join(folder ?? dirname(entry), 'models', `x${factor}`, 'model.json');
-}
+/** Returns the path of the ONNX model for a factor, which `node dev/upscale/main.ts` converts from UpscalerJS's network. */
+export const modelPath = (factor: Factor): string =>
+  fileURLToPath(new URL(`./models/${factor}x.onnx`, import.meta.url));
 
 /** Concatenates the samples of the three channels into the network's input. */
 function pack(planes: Planes): Float32Array {
@@ -34,15 +26,19 @@ function unpack(data: Float32Array, width: number, height: number): Planes {
 }
 
 /**
- * Opens a network of UpscalerJS on ONNX Runtime, which is about 20 times as fast as TensorFlow.js.
+ * Opens the network of UpscalerJS for a factor, or another model of it, on ONNX Runtime, which is about 20 times as fast as TensorFlow.js.
  *
- * @param path path of model.json
+ * @param model an ONNX model with one input and one output, which are images of shape [1, 3, height, width]
  * @throws Error when ONNX Runtime does not support this platform
  */
-export async function openOnnxNetwork(factor: Factor, path = modelPath(factor)): Promise<Network> {
+export async function openOnnxNetwork(factor: Factor, model?: Uint8Array): Promise<Network> {
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
-  const { bytes, input, output } = convertModel(path);
-  const session = await InferenceSession.create(bytes, { executionProviders: ['cpu'] });
+  const options = { executionProviders: ['cpu'] };
+  const session =
+    model === undefined
+      ? await InferenceSession.create(modelPath(factor), options)
+      : await InferenceSession.create(model, options);
+  const [[input = ''], [output = '']] = [session.inputNames, session.outputNames];
   return {
     async run(planes) {
       const [{ width, height }] = planes;

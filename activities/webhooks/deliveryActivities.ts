@@ -10,7 +10,7 @@ import { eventBody } from '../../store/events.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import type { EventDoc, Store } from '../../store/mongo.ts';
 import { activeTraceparent, contextOf, inSpan } from '../../store/trace.ts';
-import type { DeliveryAttemptDoc, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
+import type { DeliveryAttemptDoc, StoredHeader, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
 import { signingSecrets } from '../../store/webhookEndpoints.ts';
 import type { DeliveryActivities } from '../../workflows/types.ts';
 
@@ -18,6 +18,10 @@ import type { DeliveryActivities } from '../../workflows/types.ts';
 const RESPONSE_MS = 10_000;
 /** Maximum number of bytes of a response body that are stored. */
 const KEPT_BYTES = 16 * 1024;
+/** Maximum number of characters of all response headers that are stored. */
+const KEPT_HEADERS = 8 * 1024;
+/** Response headers whose values can be credentials and are therefore not stored. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['set-cookie', 'set-cookie2', 'authorization']);
 /** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_MS = 2000;
 
@@ -35,7 +39,7 @@ export interface DeliveryServices {
 }
 
 type Posted = Pick<DeliveryAttemptDoc, 'statusCode' | 'error' | 'durationMs' | 'retryAfterMs'> & {
-  body: string | null;
+  exchange: Parameters<DeliveryAttempts['record']>[1];
 };
 
 /** Reads Retry-After (RFC 9110, 10.2.3) of a 429 or 503 response, in milliseconds; null otherwise. */
@@ -44,6 +48,17 @@ function readRetryAfter(response: GuardedResponse): number | null {
   if (text === null || (response.status !== 429 && response.status !== 503)) return null;
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : null;
+}
+
+/** Returns the response headers that are stored. */
+function keptHeaders(headers: GuardedResponse['headers']): StoredHeader[] {
+  let size = 0;
+  return headers
+    .map(([name, value]): StoredHeader => [name, CREDENTIALS.has(name.toLowerCase()) ? '(not kept)' : value])
+    .filter(([name, value]) => {
+      size += name.length + value.length;
+      return size <= KEPT_HEADERS;
+    });
 }
 
 /** Reads the part of a response body that is stored. If the response breaks off, returns what has been received. */
@@ -68,13 +83,15 @@ async function post(
   const body = eventBody(event);
   const message = { id: event._id, event: event.event, body, timestamp: Math.floor(now.getTime() / 1000) };
   const traceparent = activeTraceparent();
-  const headers: [string, string][] = [
+  const headers: StoredHeader[] = [
     ['Content-Type', 'application/json'],
     ['User-Agent', 'utility-tools-webhooks/1.0'],
     ['Accept-Encoding', 'identity'],
-    ...(traceparent === undefined ? [] : [['traceparent', traceparent] satisfies [string, string]]),
+    ...(traceparent === undefined ? [] : [['traceparent', traceparent] satisfies StoredHeader]),
     ...signatureHeaders(message, signingSecrets(keyring, endpoint, now)),
   ];
+  // The query can be a credential of the receiver.
+  const request = { url: endpoint.url.replace(/[?#].*$/s, ''), requestHeaders: headers };
   const startedAt = performance.now();
   try {
     const target = egress.parseTarget(endpoint.url, { kind: 'url', pointer: '/url' });
@@ -95,7 +112,11 @@ async function post(
       error: null,
       durationMs,
       retryAfterMs,
-      body: await readBody(response),
+      exchange: {
+        ...request,
+        responseHeaders: keptHeaders(response.headers),
+        body: await readBody(response),
+      },
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -105,7 +126,7 @@ async function post(
       error: `${error.code}: ${error.detail}`,
       durationMs,
       retryAfterMs: null,
-      body: null,
+      exchange: { ...request, responseHeaders: null, body: null },
     };
   }
 }
@@ -137,13 +158,15 @@ export const createDeliveryActivities = (services: DeliveryServices): DeliveryAc
     try {
       // Continues the trace of the change that the event reports. The endpoint's workflow serves many events and traces.
       const parent = contextOf(event.traceparent);
-      const { body, ...posted } = await inSpan('activity deliver', { parent, kind: SpanKind.CONSUMER }, () =>
-        post(services, endpoint, event, cancellationSignal()),
+      const { exchange, ...posted } = await inSpan(
+        'activity deliver',
+        { parent, kind: SpanKind.CONSUMER },
+        () => post(services, endpoint, event, cancellationSignal()),
       );
       services.observe(isSuccess(posted.statusCode) ? 'delivered' : 'failed', posted.durationMs);
       const { accountId, eventId } = delivery;
       const row = { _id: id, accountId, endpointId, eventId, event: event.event, attempt, at, ...posted };
-      await attempts.record(row, body);
+      await attempts.record(row, exchange);
       return asResult(posted);
     } finally {
       clearInterval(beat);

@@ -27,7 +27,7 @@ export const createEndpointActivities = (
     const state = await syncEndpoint(store, turn);
     return state === null ? null : { ...state, scheduleMs: [...scheduleMs] };
   },
-  resend: (endpointId, wanted) => resend(store, endpointId, wanted),
-  prepareTest: (endpointId, testId) => prepareTest(store, endpointId, testId),
+  resend: (endpointId, wanted, running) => resend(store, endpointId, wanted, running),
+  prepareTest: (endpointId, testId, kind) => prepareTest(store, endpointId, testId, kind),
   dispatchEvents: (accountId) => dispatchEvents(store, accountId, notifier),
 });

@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream';
 import { getAccount, listCalls, listEvents } from '../../schemas/account.ts';
 import { invalidInput } from '../../schemas/errors.ts';
 import type { Lists } from '../../store/lists.ts';
-import type { Serve } from '../http/operation.ts';
+import { Download, type Serve } from '../http/operation.ts';
 import { webhookRoutes } from '../webhooks/webhookRoutes.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
+import { CALLS_FILE, callExport, keyIdOf } from './callExport.ts';
 import { eventRows } from './eventRows.ts';
 import { keyRoutes } from './keyRoutes.ts';
 import type { Keys } from './keyService.ts';
@@ -33,9 +35,14 @@ export function accountRoutes(serve: Serve, deps: Dependencies): void {
 
   serve(getAccount, async ({ caller }) => accountRow(caller.account));
 
-  serve(listCalls, async ({ caller, query }) => {
-    const { from, to, tool, state, ...page } = query;
-    const filter = { tool, state, from: asDate('from', from), to: asDate('to', to) };
+  serve(listCalls, async ({ caller, query, as }) => {
+    const { from, to, tool, state, key, ...page } = query;
+    const keyId = keyIdOf(key);
+    const filter = { tool, state, keyId, from: asDate('from', from), to: asDate('to', to) };
+    if (as !== null) {
+      const calls = await lists.allCalls(caller.account._id, filter);
+      return new Download(CALLS_FILE, Readable.from(callExport(calls)));
+    }
     const { items, nextCursor } = await lists.calls(caller.account._id, filter, page);
     return { items: items.map(callRow), nextCursor };
   });

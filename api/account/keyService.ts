@@ -5,10 +5,14 @@ import type { ApiKeys } from '../../store/apiKeys.ts';
 import type { Lists } from '../../store/lists.ts';
 import type { Account, ApiKeyDoc } from '../../store/mongo.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
+import type { Actor } from '../../store/securityLog.ts';
 import { keyChange, newKey } from './newKey.ts';
 import { keyRow } from './rows.ts';
 
-/** Operations on API keys, shared by the Account API, the dashboard and the operator commands. */
+/**
+ * Operations on API keys, shared by the Account API, the dashboard and the operator commands. The security log of the
+ * account names the actor of each change.
+ */
 export interface Keys {
   list(accountId: string, page: PageRequest): Promise<Page<KeyRow>>;
   /** @throws ServiceError not_found */
@@ -18,13 +22,18 @@ export interface Keys {
    * @throws ServiceError invalid_input, limit_reached
    * @throws a duplicate key error (`isDuplicate`) if a key with this id exists
    */
-  create(accountId: string, body: NewKeyBody, id?: string): Promise<KeyRow & { key: string }>;
+  create(accountId: string, body: NewKeyBody, actor: Actor, id?: string): Promise<KeyRow & { key: string }>;
   /** @throws ServiceError invalid_input, not_found, key_inactive */
-  change(accountId: string, id: string, body: KeyChangeBody): Promise<KeyRow>;
+  change(accountId: string, id: string, body: KeyChangeBody, actor: Actor): Promise<KeyRow>;
   /** @throws ServiceError not_found, key_inactive, rotation_pending */
-  rotate(accountId: string, id: string, body: KeyRotationBody): Promise<KeyRow & { key: string }>;
+  rotate(
+    accountId: string,
+    id: string,
+    body: KeyRotationBody,
+    actor: Actor,
+  ): Promise<KeyRow & { key: string }>;
   /** @throws ServiceError not_found */
-  revoke(accountId: string, id: string): Promise<void>;
+  revoke(accountId: string, id: string, actor: Actor): Promise<void>;
 }
 
 interface Dependencies {
@@ -54,28 +63,29 @@ export function createKeys({ lists, apiKeys, accounts, registry, dispatchEvents 
 
     get: async (accountId, id) => toRow(accountId, await apiKeys.find(accountId, id)),
 
-    async create(accountId, body, id) {
+    async create(accountId, body, actor, id) {
       const fields = newKey(accountId, body, registry);
-      const { row, key } = await apiKeys.create({ ...fields, ...(id !== undefined && { id }) });
+      const { row, key } = await apiKeys.create({ ...fields, ...(id !== undefined && { id }) }, actor);
       await dispatchEvents(accountId);
       return { ...(await toRow(accountId, row)), key };
     },
 
-    async change(accountId, id, body) {
+    async change(accountId, id, body, actor) {
       const { scope } = await apiKeys.find(accountId, id);
-      const row = await apiKeys.change(accountId, id, keyChange(body, scope, registry));
+      const row = await apiKeys.change(accountId, id, keyChange(body, scope, registry), actor);
       await dispatchEvents(accountId);
       return toRow(accountId, row);
     },
 
-    async rotate(accountId, id, { overlapHours, force }) {
-      const { row, key } = await apiKeys.rotate(accountId, id, { overlapMs: overlapHours * HOUR_MS, force });
+    async rotate(accountId, id, { overlapHours, force }, actor) {
+      const rotation = { overlapMs: overlapHours * HOUR_MS, force };
+      const { row, key } = await apiKeys.rotate(accountId, id, rotation, actor);
       await dispatchEvents(accountId);
       return { ...(await toRow(accountId, row)), key };
     },
 
-    async revoke(accountId, id) {
-      await apiKeys.revoke(accountId, id);
+    async revoke(accountId, id, actor) {
+      await apiKeys.revoke(accountId, id, actor);
       await dispatchEvents(accountId);
     },
   };

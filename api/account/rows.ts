@@ -6,11 +6,19 @@ import type {
   EventRow,
   KeyRow,
 } from '../../schemas/accountRows.ts';
-import { EVENT_KINDS, LOW_CREDITS } from '../../schemas/events.ts';
+import { EVENT_KINDS, isTestEvent, LOW_CREDITS } from '../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../schemas/webhookRows.ts';
+import { deliveryId } from '../../store/dispatchEvents.ts';
 import { spentOf } from '../../store/keySpend.ts';
 import type { Account, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../store/mongo.ts';
-import type { DeliveryAttemptDoc, DeliveryDoc, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
+import type {
+  DeliveryAttemptDoc,
+  DeliveryDoc,
+  ExchangeDoc,
+  StoredHeader,
+  WebhookEndpointDoc,
+} from '../../store/webhookDocs.ts';
+import { phasesOf } from './callPhases.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -37,6 +45,7 @@ export const callRow = (call: CallDoc): CallRow => ({
   durationMs:
     call.finishedAt === null ? null : Math.max(0, call.finishedAt.getTime() - call.startedAt.getTime()),
   keyPrefix: call.keyPrefix,
+  phases: phasesOf(call),
 });
 
 export const entryRow = (entry: EntryDoc): EntryRow => ({
@@ -79,7 +88,7 @@ export function keyRow(key: ApiKeyDoc, { keySpend }: Pick<Account, 'keySpend'>, 
   };
 }
 
-const deliveryRow = (delivery: DeliveryDoc): DeliveryRow => ({
+export const deliveryRow = (delivery: DeliveryDoc): DeliveryRow => ({
   id: delivery._id,
   endpointId: delivery.endpointId,
   state: delivery.state,
@@ -92,6 +101,7 @@ export const eventRow = (event: EventDoc, deliveries: readonly DeliveryDoc[]): E
   event: event.event,
   createdAt: event.createdAt.toISOString(),
   data: event.data,
+  test: isTestEvent({ id: event._id, event: event.event }),
   deliveries: deliveries.map(deliveryRow),
 });
 
@@ -111,11 +121,13 @@ export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
   rotationEndsAt: rotationEndsAt(endpoint),
 });
 
-/**
- * Converts a delivery attempt to a row of the Account API. @param bodies response bodies of receivers by attempt id
- */
-export const attemptRow = (attempt: DeliveryAttemptDoc, bodies: ReadonlyMap<string, string>): AttemptRow => ({
+const headerRows = (headers: readonly StoredHeader[] | null = null) =>
+  headers?.map(([name, value]) => ({ name, value })) ?? null;
+
+/** Converts a delivery attempt to a row of the Account API. @param exchange its request and response if still kept */
+export const attemptRow = (attempt: DeliveryAttemptDoc, exchange: ExchangeDoc | undefined): AttemptRow => ({
   id: attempt._id,
+  deliveryId: deliveryId(attempt.eventId, attempt.endpointId),
   eventId: attempt.eventId,
   event: attempt.event,
   attempt: attempt.attempt,
@@ -123,5 +135,8 @@ export const attemptRow = (attempt: DeliveryAttemptDoc, bodies: ReadonlyMap<stri
   statusCode: attempt.statusCode,
   durationMs: attempt.durationMs,
   error: attempt.error,
-  responseBody: bodies.get(attempt._id) ?? null,
+  responseBody: exchange?.body ?? null,
+  url: exchange?.url ?? null,
+  requestHeaders: headerRows(exchange?.requestHeaders),
+  responseHeaders: headerRows(exchange?.responseHeaders),
 });

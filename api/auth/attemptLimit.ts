@@ -26,12 +26,20 @@ export interface AttemptLimit {
    * source.
    */
   resetPasswordAttempts(attempt: Attempt): Promise<void>;
+  /** Counts a sign-in with a passkey before it begins. @throws ServiceError rate_limited */
+  countPasskeyAttempt(address: string): Promise<void>;
+  /** Removes a successful sign-in with a passkey from the count. */
+  resetPasskeyAttempt(address: string): Promise<void>;
   /** Counts a sign-up. @throws ServiceError rate_limited */
   countSignUp(address: string): Promise<void>;
   /**
    * Counts an email to an address, whether or not the address belongs to a user. @throws ServiceError rate_limited
    */
   countMail(attempt: Pick<Attempt, 'address' | 'email'>): Promise<void>;
+  /** Counts the registration of an OAuth client. @throws ServiceError rate_limited */
+  countRegistration(address: string): Promise<void>;
+  /** Counts a change of a user or of sessions, which the security log records. @throws ServiceError rate_limited */
+  countChange(address: string): Promise<void>;
 }
 
 /**
@@ -49,6 +57,11 @@ const ATTEMPTS_BY_DEVICE = 10;
 const ATTEMPTS_BY_EMAIL = 100;
 const SLOW_MS = 5000;
 const ATTEMPT_WINDOW_SECONDS = 600;
+/**
+ * Maximum number of sign-ins with passkeys per client address that have begun and were cancelled or refused. There is no
+ * limit per account, because a passkey cannot be guessed.
+ */
+const PASSKEYS_BY_ADDRESS = 30;
 /** Maximum number of sign-ups per client address, limited because each account receives free credits. */
 const SIGN_UPS_BY_ADDRESS = 20;
 const SIGN_UP_WINDOW_SECONDS = 3600;
@@ -59,6 +72,15 @@ const SIGN_UP_WINDOW_SECONDS = 3600;
 const MAILS_TO_EMAIL = 5;
 const MAILS_BY_ADDRESS = 30;
 const MAIL_WINDOW_SECONDS = 3600;
+/**
+ * Maximum number of OAuth clients that one address may register. Hosted clients register all their users from a few
+ * addresses.
+ */
+const REGISTRATIONS_BY_ADDRESS = 60;
+const REGISTRATION_WINDOW_SECONDS = 3600;
+/** Maximum number of changes of users and sessions per client address, because the security log keeps each for a year. */
+const CHANGES_BY_ADDRESS = 120;
+const CHANGE_WINDOW_SECONDS = 3600;
 
 /** Returns the hash of an email address for use in keys: it has a fixed length and does not reveal the address. */
 export const emailKey = (email: string): string =>
@@ -84,8 +106,12 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
     return {
       countPasswordAttempt: async () => undefined,
       resetPasswordAttempts: async () => undefined,
+      countPasskeyAttempt: async () => undefined,
+      resetPasskeyAttempt: async () => undefined,
       countSignUp: async () => undefined,
       countMail: async () => undefined,
+      countRegistration: async () => undefined,
+      countChange: async () => undefined,
     };
   const limiter = (keyPrefix: string, points: number, duration: number) =>
     new RateLimiterMongo({
@@ -100,9 +126,12 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
   const byBoth = limiter('email-address', ATTEMPTS_BY_EMAIL_AND_ADDRESS, ATTEMPT_WINDOW_SECONDS);
   const byEmail = limiter('email', ATTEMPTS_BY_EMAIL, ATTEMPT_WINDOW_SECONDS);
   const byAddress = limiter('address', ATTEMPTS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
+  const passkeys = limiter('passkey', PASSKEYS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
   const signUps = limiter('sign-up', SIGN_UPS_BY_ADDRESS, SIGN_UP_WINDOW_SECONDS);
   const mailsTo = limiter('mail-to', MAILS_TO_EMAIL, MAIL_WINDOW_SECONDS);
   const mailsBy = limiter('mail-by', MAILS_BY_ADDRESS, MAIL_WINDOW_SECONDS);
+  const registrations = limiter('register', REGISTRATIONS_BY_ADDRESS, REGISTRATION_WINDOW_SECONDS);
+  const changes = limiter('change', CHANGES_BY_ADDRESS, CHANGE_WINDOW_SECONDS);
   return {
     async countPasswordAttempt({ address, email, device }) {
       if (device !== null) return consume(byDevice, device);
@@ -123,7 +152,13 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       // Gives back only this attempt: wrong passwords from other addresses still count.
       await byEmail.reward(emailKey(email));
     },
+    countPasskeyAttempt: (address) => consume(passkeys, addressKey(address)),
+    async resetPasskeyAttempt(address) {
+      await passkeys.reward(addressKey(address));
+    },
     countSignUp: (address) => consume(signUps, addressKey(address)),
+    countRegistration: (address) => consume(registrations, addressKey(address)),
+    countChange: (address) => consume(changes, addressKey(address)),
     async countMail({ address, email }) {
       await consume(mailsBy, addressKey(address));
       if (email !== null) await consume(mailsTo, emailKey(email));

@@ -2,28 +2,44 @@ import { randomUUID } from 'node:crypto';
 import { mongodbAdapter } from '@better-auth/mongo-adapter';
 import { APIError } from 'better-auth/api';
 import { betterAuth } from 'better-auth/minimal';
+import { twoFactor } from 'better-auth/plugins/two-factor';
 import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Keyring } from '../../store/keyring.ts';
 import type { Store } from '../../store/mongo.ts';
+import { createPasskeys } from '../../store/passkeys.ts';
+import { recordSecurity } from '../../store/securityLog.ts';
+import { authSecrets } from '../../store/twoFactorSecrets.ts';
+import { useCode } from '../../store/usedCodes.ts';
 import type { Mails } from '../mail/messages.ts';
-import { createUserRecords } from './userRecords.ts';
+import { devicePlugins } from './devicePlugin.ts';
+import { createEmailChanges, type EmailChanges } from './emailChange.ts';
+import { oauthPlugin } from './oauthPlugin.ts';
+import { passkeyPlugins, passkeySite } from './passkeyPlugin.ts';
+import { ADDRESS_HEADER, actorOfHeaders, type RecordForUser, securityHooks } from './securityHooks.ts';
+import { createUserRecords, LINK_SECONDS } from './userRecords.ts';
 
 /** An owner manages an account. An operator may also adjust accounts and decrypt Temporal payloads. */
 export type Role = 'owner' | 'operator';
 
-/** A user who signs in with email address and password. */
+/** A user who signs in with email address and password, or with a passkey. */
 export interface User {
   id: string;
   email: string;
+  /** The name that the user chose; at sign-up, the email address. */
+  name: string;
   accountId: string;
   role: Role;
+  /** Whether a sign-in needs a second factor. */
+  hasTwoFactor: boolean;
 }
 
 /** The session of a signed-in user. */
 export interface SignedIn {
   user: User;
+  /** Whether the user is an operator who gets the role only with two-factor authentication. */
+  needsTwoFactor: boolean;
   sessionId: string;
   /** CSRF token, which every form of this session must contain. */
   formToken: string;
@@ -49,7 +65,7 @@ export interface Auth {
   signedIn(headers: Headers): Promise<SignedIn | null>;
   find(email: string): Promise<User | null>;
   /** Creates a user with a verified email address for an existing account; for operators. */
-  createUser(user: Omit<User, 'id'> & { name: string; password: string }): Promise<User>;
+  createUser(user: Omit<User, 'id' | 'hasTwoFactor'> & { password: string }): Promise<User>;
   /** Sets the role and marks the email address as verified; for operators. */
   setRole(userId: string, role: Role): Promise<void>;
   hasPassword(userId: string, password: string): Promise<boolean>;
@@ -57,6 +73,9 @@ export interface Auth {
   setPassword(userId: string, password: string): Promise<void>;
   /** Whether the token of a password reset link exists and has not expired. */
   isResetTokenValid(token: string): Promise<boolean>;
+  emailChanges: EmailChanges;
+  /** Number of unused backup codes of a user who has a second factor. */
+  backupCodesLeft(userId: string): Promise<number>;
   /** Lists the active sessions of a user, most recently used first. */
   sessions(userId: string): Promise<Session[]>;
   /** @returns false if the user has no such session */
@@ -65,7 +84,7 @@ export interface Auth {
 }
 
 interface Dependencies {
-  env: Pick<Env, 'FREE_CREDITS' | 'PUBLIC_URL'>;
+  env: Pick<Env, 'FREE_CREDITS' | 'PUBLIC_URL' | 'OPERATOR_TWO_FACTOR'>;
   store: Store;
   accounts: Accounts;
   keyring: Keyring;
@@ -74,14 +93,6 @@ interface Dependencies {
   log: Logger;
 }
 
-/**
- * Header in which the client address is passed to better-auth. If the client sent a header of this name, it is
- * overwritten.
- */
-export const ADDRESS_HEADER = 'x-client-address';
-
-/** Validity of the links in emails, in seconds. */
-const LINK_SECONDS = 3600;
 /** Minimum interval in seconds between updates of a session's last use. */
 const SESSION_UPDATE_SECONDS = 3600;
 
@@ -91,15 +102,16 @@ const NO_ORIGIN = 'http://unset.invalid';
 const isRole = (value: unknown): value is Role => value === 'owner' || value === 'operator';
 
 function asUser(record: Record<string, unknown>): User | null {
-  const { id, email, accountId, role } = record;
+  const { id, email, name, accountId, role, twoFactorEnabled } = record;
   if (typeof id !== 'string' || typeof email !== 'string' || typeof accountId !== 'string' || !isRole(role))
     return null;
-  return { id, email, accountId, role };
+  const hasTwoFactor = twoFactorEnabled === true;
+  return { id, email, name: typeof name === 'string' ? name : '', accountId, role, hasTwoFactor };
 }
 
 /**
- * Creates the sign-in with email address and password. It is based on better-auth, which stores users, passwords and
- * sessions in MongoDB.
+ * Creates the sign-in with email address and password, or with a passkey. It is based on better-auth, which stores users,
+ * passwords, passkeys and sessions in MongoDB.
  *
  * A new user record contains the id of its future account. The account is created under this id when the user's first
  * session starts. It is therefore created only once, and if a crash prevents its creation, the next sign-in creates
@@ -113,7 +125,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     appName: 'Utility Tools',
     baseURL: publicUrl?.origin ?? NO_ORIGIN,
     basePath: '/api/auth',
-    secret: keyring.derive('session').toString('base64url'),
+    secrets: authSecrets(keyring),
     database: mongodbAdapter(store.db, { client: store.client }),
     emailAndPassword: {
       enabled: true,
@@ -123,8 +135,11 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
       ...(mails !== null && { sendResetPassword: async ({ user, token }) => mails.reset(user.email, token) }),
       resetPasswordTokenExpiresIn: LINK_SECONDS,
       revokeSessionsOnPasswordReset: true,
-      // Using the link proves access to the mailbox, so the email address counts as verified.
-      ...(verifies && { onPasswordReset: ({ user }) => records.update(user.id, { emailVerified: true }) }),
+      onPasswordReset: async ({ user }, request) => {
+        await record(user.id, 'password_reset', actorOfHeaders(request?.headers));
+        // Using the link proves access to the mailbox, so the email address counts as verified.
+        if (verifies) await records.update(user.id, { emailVerified: true });
+      },
     },
     ...(verifies && {
       emailVerification: {
@@ -151,6 +166,20 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     trustedOrigins: (request) => (request === undefined ? [] : [new URL(request.url).origin]),
     rateLimit: { enabled: false }, // attemptLimit.ts replaces it and also counts by email address
     telemetry: { enabled: false },
+    plugins: [
+      oauthPlugin(),
+      ...devicePlugins(),
+      twoFactor({ schema: { twoFactor: { modelName: 'twoFactors' } } }),
+      ...passkeyPlugins(passkeySite(env.PUBLIC_URL), createPasskeys(store).markUsed),
+      // Its hooks must run after those of the other plugins.
+      securityHooks({
+        record: (...event) => record(...event),
+        findChallenge: (identifier) => records.findVerification(identifier),
+        useCode: (userId, code) => useCode(store, userId, code),
+        endSession: (token) => records.endSessions([token]),
+        endOtherSessions: (userId, sessionId) => records.endOtherSessions(userId, sessionId),
+      }),
+    ],
     onAPIError: { throw: true },
     logger: {
       level: 'warn',
@@ -174,6 +203,12 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
 
   const records = createUserRecords(() => auth.$context);
 
+  const record: RecordForUser = async (userId, kind, actor, subject) => {
+    const found = await records.findById(userId);
+    const user = found && asUser(found);
+    if (user) await recordSecurity(store, { accountId: user.accountId, kind, actor, subject });
+  };
+
   /**
    * Assigns a new account id to a new user. Refuses an email address for which an operator has created an account.
    */
@@ -192,8 +227,10 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     const record = await records.findById(userId);
     const user = record && asUser(record);
     if (!user) throw new Error(`user ${userId} has no account`);
-    if ((await accounts.find(user.accountId)) === null)
-      await accounts.create({ id: user.accountId, email: user.email, credits: env.FREE_CREDITS });
+    if ((await accounts.find(user.accountId)) !== null) return;
+    // Closing an account, or changing its address, and signing up again must not give free credits again.
+    const credits = (await accounts.isFormerEmail(user.email)) ? 0 : env.FREE_CREDITS;
+    await accounts.create({ id: user.accountId, email: user.email, credits });
   }
 
   return {
@@ -204,11 +241,13 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
         headers,
         returnHeaders: true,
       });
-      const user = response && asUser(response.user);
-      if (!user || !response) return null;
+      const found = response && asUser(response.user);
+      if (!found || !response) return null;
+      const needsTwoFactor = env.OPERATOR_TWO_FACTOR && found.role === 'operator' && !found.hasTwoFactor;
+      const user: User = needsTwoFactor ? { ...found, role: 'owner' } : found;
       const sessionId = response.session.id;
       const formToken = keyring.mac('form', sessionId);
-      return { user, sessionId, formToken, setCookie: responseHeaders.getSetCookie() };
+      return { user, needsTwoFactor, sessionId, formToken, setCookie: responseHeaders.getSetCookie() };
     },
 
     async find(email) {
@@ -226,6 +265,11 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     setRole: (userId, role) => records.update(userId, { role, emailVerified: true }),
     hasPassword: records.hasPassword,
     setPassword: records.setPassword,
+    emailChanges: createEmailChanges({ store, accounts, records }),
+
+    async backupCodesLeft(userId) {
+      return (await auth.api.viewBackupCodes({ body: { userId } })).backupCodes.length;
+    },
 
     async isResetTokenValid(token) {
       const expiry = await records.resetTokenExpiry(token);
@@ -252,13 +296,6 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
       return true;
     },
 
-    async endOtherSessions(userId, sessionId) {
-      // `activeSessions` returns at most 100 sessions.
-      for (;;) {
-        const others = (await records.activeSessions(userId)).filter(({ id }) => id !== sessionId);
-        if (others.length === 0) return;
-        await records.endSessions(others.map(({ token }) => token));
-      }
-    },
+    endOtherSessions: (userId, sessionId) => records.endOtherSessions(userId, sessionId),
   };
 }

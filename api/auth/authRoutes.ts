@@ -1,12 +1,13 @@
 import type Router from '@koa/router';
 import { fromNodeHeaders } from 'better-auth/node';
-import { ServiceError } from '../../schemas/errors.ts';
+import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { ownOrigin } from '../http/origin.ts';
 import type { AttemptLimit } from './attemptLimit.ts';
-import { ADDRESS_HEADER, type Auth } from './auth.ts';
+import type { Auth } from './auth.ts';
 import type { KnownDevices } from './knownDevice.ts';
+import { ADDRESS_HEADER } from './securityHooks.ts';
 
 /** Maximum size of a request body in bytes. Bodies contain only names, an email address and up to two passwords. */
 const BODY_BYTES = 65_536;
@@ -28,13 +29,37 @@ const PATHS = {
     'revoke-other-sessions',
   ],
 } as const;
-/** Paths of better-auth that only the dashboard calls: it sets the targets of the links in emails. */
-type InternalPath = 'verify-email' | 'send-verification-email' | 'request-password-reset' | 'reset-password';
+/** Paths that check the password or the second factor of a user. */
+const SECOND_FACTOR_PATHS = [
+  'two-factor/enable',
+  'two-factor/disable',
+  'two-factor/generate-backup-codes',
+  'two-factor/verify-totp',
+  'two-factor/verify-backup-code',
+] as const;
+type SecondFactorPath = (typeof SECOND_FACTOR_PATHS)[number];
+
+/**
+ * Paths of better-auth that only the dashboard calls: it sets the targets of the links in emails, shows the secrets of
+ * second factors only once, and asks for the password before a passkey is added.
+ */
+type InternalPath =
+  | 'verify-email'
+  | 'send-verification-email'
+  | 'request-password-reset'
+  | 'reset-password'
+  | 'passkey/generate-register-options'
+  | 'passkey/verify-registration'
+  | 'passkey/generate-authenticate-options'
+  | 'passkey/verify-authentication'
+  | SecondFactorPath;
 type Path = (typeof PATHS)['get' | 'post'][number];
 
 type Body = Record<string, unknown>;
 
 interface AuthRequest {
+  /** Default: the method of the current request. */
+  method?: 'GET' | 'POST';
   /** Query string, including the leading `?`. */
   search?: string;
   body: Body | null;
@@ -65,7 +90,8 @@ const isTrusted = (headers: Headers): boolean =>
   [null, 'same-origin'].includes(headers.get('sec-fetch-site'));
 
 /** Builds the request to better-auth, with this service's own origin and the client address that Koa determined. */
-function asRequest(ctx: Context, path: Path | InternalPath, { search = '', body }: AuthRequest): Request {
+function asRequest(ctx: Context, path: Path | InternalPath, request: AuthRequest): Request {
+  const { method = ctx.method, search = '', body } = request;
   const origin = ownOrigin(ctx);
   if (origin === null) throw new ServiceError('invalid_header', { detail: 'The Host header is invalid.' });
   const headers = fromNodeHeaders(ctx.req.headers);
@@ -74,13 +100,29 @@ function asRequest(ctx: Context, path: Path | InternalPath, { search = '', body 
   headers.set(ADDRESS_HEADER, ctx.ip);
   if (isTrusted(headers)) headers.set('origin', origin);
   const url = `${origin}/api/auth/${path}${search}`;
-  if (body === null) return new Request(url, { method: ctx.method, headers });
+  if (body === null) return new Request(url, { method, headers });
   headers.set('content-type', 'application/json');
-  return new Request(url, { method: ctx.method, headers, body: JSON.stringify(body) });
+  return new Request(url, { method, headers, body: JSON.stringify(body) });
 }
 
-/** Paths whose attempts are limited, because they check a password or the token of a link in an email. */
-const LIMITED: readonly string[] = ['sign-in/email', 'change-password', 'reset-password'];
+/**
+ * Paths whose attempts are limited, because they check a password, a second factor or the token of a link in an email.
+ */
+const LIMITED: readonly string[] = [
+  'sign-in/email',
+  'change-password',
+  'reset-password',
+  ...SECOND_FACTOR_PATHS,
+];
+/** Paths whose successful requests are recorded in the security log without a check of a password. */
+const CHANGES: readonly string[] = [
+  'update-user',
+  'revoke-session',
+  'revoke-sessions',
+  'revoke-other-sessions',
+];
+/** Maximum length of a user's name. */
+export const NAME_LENGTH = 100;
 const MAILS: readonly string[] = ['send-verification-email', 'request-password-reset'];
 
 /**
@@ -101,6 +143,10 @@ export function createForwardToAuth(
     const device = email === null ? null : devices.find(ctx, email);
     const attempt = { address: ctx.ip, email, device };
     if (MAILS.includes(path)) await limit.countMail(attempt);
+    if (CHANGES.includes(path)) await limit.countChange(ctx.ip);
+    const { name } = request.body ?? {};
+    if (path === 'update-user' && typeof name === 'string' && name.length > NAME_LENGTH)
+      throw invalidInput([{ pointer: '/name', message: `must have at most ${NAME_LENGTH} characters` }]);
     if (path === 'sign-up/email') {
       await limit.countSignUp(ctx.ip);
       if (!verifies) return ask();
@@ -120,7 +166,8 @@ export function createForwardToAuth(
   };
 }
 
-async function send(ctx: Context, response: Response): Promise<void> {
+/** Sends a response of better-auth. */
+export async function sendResponse(ctx: Context, response: Response): Promise<void> {
   ctx.status = response.status;
   for (const [name, value] of response.headers) if (name !== 'set-cookie') ctx.set(name, value);
   ctx.append('Set-Cookie', response.headers.getSetCookie());
@@ -134,7 +181,7 @@ async function send(ctx: Context, response: Response): Promise<void> {
 export function authRoutes(router: Router<State>, forwardToAuth: ForwardToAuth): void {
   const route = (path: Path) => async (ctx: Context) => {
     const body = hasBody(ctx) ? await readJson(ctx.req, BODY_BYTES) : null;
-    await send(ctx, await forwardToAuth(ctx, path, { search: ctx.search, body }));
+    await sendResponse(ctx, await forwardToAuth(ctx, path, { search: ctx.search, body }));
   };
   for (const path of PATHS.get) router.get(`/api/auth/${path}`, route(path));
   for (const path of PATHS.post) router.post(`/api/auth/${path}`, route(path));

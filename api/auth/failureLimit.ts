@@ -1,8 +1,7 @@
-import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Store } from '../../store/mongo.ts';
-import { addressKey } from './addressKey.ts';
+import { createAddressLimit } from './addressLimit.ts';
 import type { FailureLimit } from './authenticate.ts';
 
 /**
@@ -12,26 +11,13 @@ import type { FailureLimit } from './authenticate.ts';
 const FAILURES = 60;
 const WINDOW_SECONDS = 60;
 
-/** Creates the limit on 401 responses per client address, counted across all API processes. */
+/** Creates the limit on 401 responses per client address. @param limit null disables it */
 export function createFailureLimit(store: Store, limit: RateLimit | null): FailureLimit {
   if (limit === null) return async () => {};
-  const limiter = new RateLimiterMongo({
-    storeClient: store.client,
-    dbName: store.db.databaseName,
-    tableName: 'failures',
-    points: FAILURES,
-    duration: WINDOW_SECONDS,
-    inMemoryBlockOnConsumed: FAILURES + 1,
-    inMemoryBlockDuration: WINDOW_SECONDS,
-  });
+  const options = { tableName: 'failures', points: FAILURES, windowSeconds: WINDOW_SECONDS };
+  const count = createAddressLimit(store, options);
   return async (address) => {
-    try {
-      await limiter.consume(addressKey(address));
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error;
-      throw new ServiceError('rate_limited', {
-        retryAfter: Math.max(1, Math.ceil(error.msBeforeNext / 1000)),
-      });
-    }
+    const retryAfter = await count(address);
+    if (retryAfter !== null) throw new ServiceError('rate_limited', { retryAfter });
   };
 }

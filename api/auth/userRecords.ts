@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { AuthContext } from 'better-auth';
+
+/** Validity of the links in emails, in seconds. */
+export const LINK_SECONDS = 3600;
 
 /** The parts of better-auth's context that this file uses. */
 interface Internals extends Pick<AuthContext, 'internalAdapter'> {
@@ -17,6 +21,11 @@ interface Internals extends Pick<AuthContext, 'internalAdapter'> {
 export function createUserRecords(context: () => Promise<Internals>) {
   const activeSessions = async (userId: string) =>
     (await context()).internalAdapter.listSessions(userId, { onlyActiveSessions: true });
+
+  /** Ends the sessions with these tokens. */
+  async function endSessions(tokens: string[]): Promise<void> {
+    await (await context()).internalAdapter.deleteSessions(tokens);
+  }
 
   async function passwordHash(userId: string): Promise<string | null> {
     const { internalAdapter } = await context();
@@ -54,6 +63,12 @@ export function createUserRecords(context: () => Promise<Internals>) {
       return hash !== null && (await context()).password.verify({ hash, password });
     },
 
+    /** Returns a value that changes with the password; null if the user has none. */
+    async passwordMark(userId: string): Promise<string | null> {
+      const hash = await passwordHash(userId);
+      return hash === null ? null : createHash('sha256').update(hash).digest('base64url');
+    },
+
     /** Sets the password and ends all sessions of the user. */
     async setPassword(userId: string, password: string): Promise<void> {
       const { internalAdapter, password: hasher } = await context();
@@ -70,12 +85,35 @@ export function createUserRecords(context: () => Promise<Internals>) {
       return (await internalAdapter.findVerificationValue(`reset-password:${token}`))?.expiresAt ?? null;
     },
 
+    /** Stores a value for `LINK_SECONDS`; the identifier is stored as a hash. */
+    async createVerification(identifier: string, value: string): Promise<void> {
+      const expiresAt = new Date(Date.now() + LINK_SECONDS * 1000);
+      await (await context()).internalAdapter.createVerificationValue({ identifier, value, expiresAt });
+    },
+
+    /** Returns a stored value; null if there is none or it has expired. */
+    async findVerification(identifier: string): Promise<string | null> {
+      const found = await (await context()).internalAdapter.findVerificationValue(identifier);
+      return found && found.expiresAt > new Date() ? found.value : null;
+    },
+
+    /** Returns and deletes a stored value: of concurrent calls, only one gets it. */
+    consumeVerification: async (identifier: string): Promise<string | null> =>
+      (await (await context()).internalAdapter.consumeVerificationValue(identifier))?.value ?? null,
+
     /** Returns at most 100 sessions. */
     activeSessions,
 
-    /** Ends the sessions with these tokens. */
-    async endSessions(tokens: string[]): Promise<void> {
-      await (await context()).internalAdapter.deleteSessions(tokens);
+    endSessions,
+
+    /** Ends all sessions of a user except this one. */
+    async endOtherSessions(userId: string, sessionId: string): Promise<void> {
+      // `activeSessions` returns at most 100 sessions.
+      for (;;) {
+        const others = (await activeSessions(userId)).filter(({ id }) => id !== sessionId);
+        if (others.length === 0) return;
+        await endSessions(others.map(({ token }) => token));
+      }
     },
   };
 }

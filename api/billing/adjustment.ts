@@ -1,5 +1,6 @@
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { Accounts, Granted } from '../../store/accounts.ts';
+import type { Account, GrantOperator } from '../../store/mongo.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 
 /**
@@ -16,6 +17,33 @@ export interface Adjustment {
   amount: number;
   reason: string;
   reference: string;
+  operator: GrantOperator;
+}
+
+/** @throws ServiceError invalid_input: invalid amount or reason */
+export function checkAdjustment({ amount, reason }: Pick<Adjustment, 'amount' | 'reason'>): void {
+  const faults: Fault[] = [];
+  if (!Number.isInteger(amount) || amount === 0 || Math.abs(amount) > MAX_CREDITS)
+    faults.push({
+      pointer: '/amount',
+      message: `must be a whole number from -${MAX_CREDITS} to ${MAX_CREDITS}, except 0`,
+    });
+  if (reason.trim() === '' || reason.length > REASON_LENGTH)
+    faults.push({ pointer: '/reason', message: `must have 1 to ${REASON_LENGTH} characters` });
+  if (faults.length > 0) throw invalidInput(faults);
+}
+
+/** Balance and shortfall after an adjustment, if no call ends in the meantime; see `Accounts.grant`. */
+export function previewAdjustment(
+  { balance, reserved, shortfall }: Pick<Account, 'balance' | 'reserved' | 'shortfall'>,
+  amount: number,
+): { balance: number; shortfall: number } {
+  if (amount > 0) {
+    const recovered = Math.min(amount, shortfall);
+    return { balance: balance + amount - recovered, shortfall: shortfall - recovered };
+  }
+  const taken = Math.min(-amount, balance - reserved);
+  return { balance: balance - taken, shortfall: shortfall - amount - taken };
 }
 
 /**
@@ -26,18 +54,11 @@ export interface Adjustment {
  */
 export async function adjust(
   { accounts, dispatchEvents }: { accounts: Accounts; dispatchEvents: DispatchEvents },
-  { accountId, amount, reason, reference }: Adjustment,
+  { accountId, amount, reason, reference, operator }: Adjustment,
 ): Promise<Granted> {
-  const faults: Fault[] = [];
-  if (!Number.isInteger(amount) || amount === 0 || Math.abs(amount) > MAX_CREDITS)
-    faults.push({
-      pointer: '/amount',
-      message: `must be a whole number from -${MAX_CREDITS} to ${MAX_CREDITS}, except 0`,
-    });
-  if (reason.trim() === '' || reason.length > REASON_LENGTH)
-    faults.push({ pointer: '/reason', message: `must have 1 to ${REASON_LENGTH} characters` });
-  if (faults.length > 0) throw invalidInput(faults);
-  const granted = await accounts.grant({ accountId, type: 'adjustment', amount, reason, reference });
+  checkAdjustment({ amount, reason });
+  const type = 'adjustment';
+  const granted = await accounts.grant({ accountId, type, amount, reason, reference, operator });
   if (granted.requested !== amount)
     throw invalidInput([{ pointer: '/reference', message: 'was used before with another amount' }]);
   dispatchEvents(accountId);

@@ -42,6 +42,11 @@ export function stripeRoutes(
       const recorded = await payments.record(report);
       if (recorded.status === 'mismatch') logUnbookable('it contradicts an earlier event of the payment');
       else if (recorded.accountId !== null) dispatchEvents(recorded.accountId);
+      if (recorded.status === 'recorded' && recorded.refundDue)
+        log.error(
+          { event: event.id, payment: report.paymentId, account: recorded.accountId },
+          'a payment reached a closed account; refund it at Stripe',
+        );
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
       logUnbookable('the account does not exist');

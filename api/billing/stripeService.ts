@@ -25,6 +25,12 @@ export interface StripeService {
    * @throws ServiceError invalid_header
    */
   readEvent(body: Buffer, signature: string): Stripe.Event;
+  /**
+   * Returns the URL of Stripe's own receipt for a payment.
+   *
+   * @throws ServiceError not_found: Stripe has no receipt; target_failed
+   */
+  receiptUrl(paymentId: string): Promise<string>;
 }
 
 /**
@@ -62,6 +68,12 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
     telemetry: false,
   });
 
+  /** Logs a failed request to Stripe. Only the message is logged, because the error contains Stripe's whole response. */
+  function unavailable(error: unknown, what: string, detail: string): ServiceError {
+    log.error({ why: error instanceof Error ? error.message : error }, what);
+    return new ServiceError('target_failed', { detail, cause: error });
+  }
+
   return {
     async startCheckout({ reference, accountId, email, pack, paidUrl, cancelledUrl }) {
       const { credits, amount, currency } = pack;
@@ -84,13 +96,25 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
         if (url === null || !url.startsWith('https://')) throw new Error('Stripe returned no https URL');
         return url;
       } catch (error) {
-        // Only the message is logged, because the error contains Stripe's whole response.
-        log.error({ why: error instanceof Error ? error.message : error }, 'a checkout could not be started');
-        throw new ServiceError('target_failed', {
-          detail: 'The payment service is unavailable. Nothing was paid. Try again later.',
-          cause: error,
-        });
+        const detail = 'The payment service is unavailable. Nothing was paid. Try again later.';
+        throw unavailable(error, 'a checkout could not be started', detail);
       }
+    },
+
+    async receiptUrl(paymentId) {
+      let url: string | null = null;
+      try {
+        // Failed attempts to pay are charges as well.
+        const charges = await stripe.charges.list({ payment_intent: paymentId, limit: 10 });
+        url = charges.data.find(({ paid }) => paid)?.receipt_url ?? null;
+      } catch (error) {
+        const detail =
+          'The payment service is unavailable, so its receipt cannot be shown now. Try again later.';
+        throw unavailable(error, 'a receipt could not be read', detail);
+      }
+      if (url === null || !url.startsWith('https://'))
+        throw new ServiceError('not_found', { detail: 'Stripe has no receipt for this payment.' });
+      return url;
     },
 
     readEvent(body, signature) {

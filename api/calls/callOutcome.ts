@@ -27,6 +27,6 @@ export type SettledOutcome = Pick<CallOutcome, 'ending' | 'available'>;
 export interface CallerWait {
   /** Aborted when the caller disconnects. */
   hangup: AbortSignal;
-  /** Epoch milliseconds at which the response is due. */
+  /** When the response is due, as `performance.now()`, which changes of the system clock do not affect. */
   deadline: number;
 }

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { ApplicationFailure, type Client, WorkflowFailedError } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ApplicationFailure,
+  type Client,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import canonicalize from 'canonicalize';
 import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
@@ -19,8 +25,9 @@ import { isCallFailure } from '../../workflows/contract.ts';
 import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
-import { createCallWorkflow } from './callWorkflow.ts';
-import { createFairQueue, type FairQueue } from './fairQueue.ts';
+import { type CallStep, createCallWorkflow } from './callWorkflow.ts';
+import { createFairQueue, type FairQueue, type Place } from './fairQueue.ts';
+import { type Outages, unavailable } from './outages.ts';
 import { createSettlement, isReplayable } from './settlement.ts';
 
 /** A validated request to run a tool. */
@@ -32,6 +39,10 @@ export interface ToolCallRequest {
   input: Record<string, unknown>;
   idempotencyKey: string | null;
   requestId: string;
+  /** Id of the form that was sent, by which the dashboard finds the call while it runs. */
+  formId?: string | undefined;
+  /** When the request arrived, as `performance.now()`. */
+  arrivedAt: number;
   /** Aborted when the caller disconnects. */
   hangup: AbortSignal;
   /** Called when the workflow has been started. */
@@ -46,6 +57,15 @@ export interface CallRunner {
    * not started
    */
   run(toolCall: ToolCallRequest): Promise<CallOutcome>;
+  /**
+   * Requests the cancellation of a running call, which its workflow then refunds unless it is already charging it. A call
+   * that acts on the outside world completes once a worker has started it.
+   *
+   * @returns false if there is no workflow to cancel, because the call has ended
+   */
+  cancel(callId: string): Promise<boolean>;
+  /** Returns how far a running call is; null if its workflow does not exist. */
+  step(callId: string): Promise<CallStep | null>;
 }
 
 interface Dependencies {
@@ -56,12 +76,22 @@ interface Dependencies {
   dispatchEvents: DispatchEvents;
   answers: PendingAnswers;
   undelivered: Pick<Undelivered, 'settle'>;
+  outages: Pick<Outages, 'nextOutage'>;
   vault: Vault;
   keyring: Keyring;
   /** URL at which workers reach the vault of this process. */
   vaultUrl: string;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;
   log: Logger;
+}
+
+/** Parameters of the start of a call's workflow. */
+interface Start {
+  request: CallRequest;
+  /** Number of calls of the account that this process runs in the pool, including this one. */
+  running: number;
+  /** Called when the workflow has been started. */
+  onStart?: (() => void) | undefined;
 }
 
 /** Maximum time from the acceptance of a call to its response. Common proxies close a request after 100 s or more. */
@@ -90,6 +120,16 @@ const RESULT_KEPT_MS = 15 * 60_000;
 const RESULT_AFTER_KEY_MS = 3_600_000;
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a place. */
 const PLACE_WAIT_SHARE = 0.5;
+/** Time limit for an operation of the owner on a running call. */
+const OPERATION_MS = 5000;
+/** How often and at which interval a cancellation is repeated: the workflow of an accepted call may not have started. */
+const CANCEL_ATTEMPTS = 5;
+const CANCEL_INTERVAL_MS = 200;
+/**
+ * Interval at which a call is marked as still being started. Well below the age at which the sweeper ends calls without
+ * a workflow.
+ */
+const TOUCH_INTERVAL_MS = 5000;
 /** Maximum number of concurrent calls of one account in one pool. */
 export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
@@ -130,7 +170,10 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   const workflow = createCallWorkflow(deps.client, (error) =>
     log.warn({ err: error }, 'Temporal is unreachable; retrying'),
   );
-  const { resultOrRefund, refundUnlessCharged, refundUndelivered } = createSettlement({ ...deps, workflow });
+  const { resultOrRefund, refundCancelled, refundUnlessCharged, refundUndelivered } = createSettlement({
+    ...deps,
+    workflow,
+  });
   const places = deps.limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : deps.limits.CALLS_PER_POOL;
   const queues: Readonly<Record<Pool, FairQueue>> = {
     browser: createFairQueue(places),
@@ -144,7 +187,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
    * this process compete for the servers and workers, however many calls arrive. @throws ServiceError pool_busy when the
    * signal aborts
    */
-  const takePlace = (pool: Pool, accountId: string, signal: AbortSignal): Promise<Disposable> =>
+  const takePlace = (pool: Pool, accountId: string, signal: AbortSignal): Promise<Place> =>
     queues[pool].enter(accountId, signal).catch((error) => {
       throw new ServiceError('pool_busy', { cause: error });
     });
@@ -160,6 +203,22 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     return { ...request, input: {}, storedInput: await retryStoreUntilAborted(write, signal) };
   }
 
+  /**
+   * Starts the workflow of a call. While Temporal is unreachable this can take longer than the sweeper waits before it
+   * ends a call without a workflow; the call is therefore marked at intervals as still being started.
+   */
+  async function startWorkflow({ request, running, onStart }: Start, signal: AbortSignal): Promise<void> {
+    // A mark that cannot be written is repeated at the next interval.
+    const touch = () => void calls.touch(request.callId).catch(() => undefined);
+    const timer = setInterval(touch, TOUCH_INTERVAL_MS);
+    try {
+      await workflow.start(await storeLargeInput(request, signal), running, signal);
+    } finally {
+      clearInterval(timer);
+    }
+    onStart?.();
+  }
+
   /** Converts the failure of a workflow to an error of the error table. */
   async function outcomeOfFailure(
     error: WorkflowFailedError,
@@ -173,7 +232,8 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         ? details
         : { members: {}, retryAfter: null, available: null };
       const code = isErrorCode(cause.type) ? cause.type : 'internal';
-      if (code === 'internal' && cause.type !== 'cancelled')
+      if (code === 'cancelled') await refundCancelled(row, wait);
+      if (code === 'internal')
         log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call failed');
       return {
         available,
@@ -191,15 +251,14 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   }
 
   /**
-   * Starts the workflow and waits for its result. If `request` is null, the call has already ended and only the
-   * result is read.
+   * Starts the workflow and waits for its result. If `start` is null, the call has already ended and only the result is
+   * read.
    */
   async function awaitOutcome(
     row: CallDoc,
-    request: CallRequest | null,
+    start: Start | null,
     wait: CallerWait,
     replayed: boolean,
-    onStart: () => void = () => undefined,
   ): Promise<CallOutcome> {
     const { hangup } = wait;
     const outcome = {
@@ -210,7 +269,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       undelivered: (fault: unknown) =>
         row.pendingAnswer === undefined ? Promise.resolve() : refundUndelivered(row, fault, 'internal', wait),
     };
-    const deadlineMs = request === null ? OVERHEAD_MS : request.policy.deadlineMs + OVERHEAD_MS;
+    const deadlineMs = start === null ? OVERHEAD_MS : start.request.policy.deadlineMs + OVERHEAD_MS;
     const timeout = AbortSignal.timeout(deadlineMs);
     const cancel = () => {
       workflow
@@ -220,12 +279,16 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     const respond = ({ ending, available }: SettledOutcome): CallOutcome => ({
       ...outcome,
       ending,
-      available: request === null ? null : available,
+      available: start === null ? null : available,
     });
+    // A call that cannot be started in an outage of Temporal is refused as soon as the outage is detected. A call with
+    // side effects keeps waiting: refusing it would use up its Idempotency-Key, because Temporal may have started it.
+    const outage = row.actsOnWorld ? new AbortController().signal : deps.outages.nextOutage('temporal');
+    let hasStarted = start === null;
     let result: CallResult;
     try {
-      if (request !== null) await workflow.start(await storeLargeInput(request, timeout), timeout);
-      onStart();
+      if (start !== null) await startWorkflow(start, AbortSignal.any([timeout, outage]));
+      hasStarted = true;
       if (!isReplayable(row)) {
         if (hangup.aborted) cancel();
         else hangup.addEventListener('abort', cancel, { once: true });
@@ -233,9 +296,10 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       result = await workflow.result(row._id, timeout);
     } catch (error) {
       if (error instanceof WorkflowFailedError) return respond(await outcomeOfFailure(error, row, wait));
-      if (request === null && row.pendingAnswer === undefined) throw error; // a replay of a call that has ended
+      if (start === null && row.pendingAnswer === undefined) throw error; // a replay of a call that has ended
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
-      return respond(await refundUnlessCharged(row, new ServiceError(code, { cause: error }), wait));
+      const fault = !hasStarted && outage.aborted ? unavailable() : new ServiceError(code, { cause: error });
+      return respond(await refundUnlessCharged(row, fault, wait));
     } finally {
       hangup.removeEventListener('abort', cancel);
     }
@@ -243,19 +307,44 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   }
 
   return {
+    async cancel(callId) {
+      const signal = AbortSignal.timeout(OPERATION_MS);
+      for (let left = CANCEL_ATTEMPTS; left > 0; left--) {
+        try {
+          await workflow.cancel(callId, signal);
+          return true;
+        } catch (error) {
+          if (!(error instanceof WorkflowNotFoundError)) throw error;
+        }
+        await sleep(CANCEL_INTERVAL_MS);
+      }
+      return false;
+    },
+
+    async step(callId) {
+      try {
+        return await workflow.step(callId, AbortSignal.timeout(OPERATION_MS));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      }
+    },
+
     async run(toolCall) {
-      const { accountId, key, tool, input, idempotencyKey, requestId } = toolCall;
+      const { accountId, key, tool, input, idempotencyKey, requestId, arrivedAt, formId } = toolCall;
+      const checkedAt = performance.now();
       const secrets = secretFields(tool).filter((name) => name in input);
-      const hasSecrets = secretFields(tool).length > 0;
       const open = Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
-      const text = hasSecrets ? null : (canonicalize({ tool: tool.name, input }) ?? null);
+      // Only requests with an Idempotency-Key are compared. Canonicalizing an input of 5 MB takes tens of milliseconds.
+      const isCompared = idempotencyKey !== null && secretFields(tool).length === 0;
+      const text = isCompared ? (canonicalize({ tool: tool.name, input }) ?? null) : null;
       // Calls from the dashboard cannot be replayed, because the dashboard does not show the idempotency key of a
       // form.
       const canReplay = key !== null && idempotencyKey !== null && text !== null;
       const actsOnWorld = tool.actsOnWorld?.(input) ?? false;
       const policyAfter = (waitedMs: number) => policyOf(tool, actsOnWorld, deps.limits, waitedMs);
       const now = Date.now();
-      const wait: CallerWait = { hangup: toolCall.hangup, deadline: now + LONGEST_CALL_MS };
+      const wait: CallerWait = { hangup: toolCall.hangup, deadline: checkedAt + LONGEST_CALL_MS };
       const requestFor = (row: CallDoc, policy: CallPolicy): CallRequest => ({
         callId: row._id,
         accountId,
@@ -286,7 +375,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         }
         if (row.state !== 'running') return awaitOutcome(row, null, wait, true);
         await calls.touch(row._id);
-        return awaitOutcome(row, requestFor(row, policyAfter(0)), wait, true);
+        return awaitOutcome(row, { request: requestFor(row, policyAfter(0)), running: 1 }, wait, true);
       };
 
       if (idempotencyKey !== null) {
@@ -297,7 +386,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const tooLong = AbortSignal.timeout(Math.round(policyAfter(0).queueMs * PLACE_WAIT_SHARE));
       // A call with an Idempotency-Key runs even if its caller disconnects.
       const placeWait = canReplay ? tooLong : AbortSignal.any([tooLong, toolCall.hangup]);
-      using _place = await takePlace(tool.pool, accountId, placeWait);
+      using place = await takePlace(tool.pool, accountId, placeWait);
       const newCall: NewCall = {
         _id: randomUUID(),
         accountId,
@@ -307,6 +396,11 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         cost: tool.price,
         requestId,
         actsOnWorld,
+        timing: {
+          accept: Math.round(checkedAt - arrivedAt),
+          queue: Math.round(performance.now() - checkedAt),
+        },
+        ...(formId !== undefined && { formId }),
         ...(canReplay ? {} : { pendingAnswer: answers.fresh() }),
         ...(idempotencyKey === null
           ? {}
@@ -321,12 +415,13 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const { claimed, call } = await retryStore(() => calls.claim(newCall));
       if (!claimed) return replay(call);
 
-      const request = requestFor(call, policyAfter(Date.now() - now));
-      if (secrets.length === 0) return await awaitOutcome(call, request, wait, false, toolCall.onStart);
+      const request = requestFor(call, policyAfter(Math.round(performance.now() - checkedAt)));
+      const start = { running: place.held, onStart: toolCall.onStart };
+      if (secrets.length === 0) return await awaitOutcome(call, { ...start, request }, wait, false);
       const token = vault.put(call._id, Object.fromEntries(secrets.map((name) => [name, input[name]])));
       try {
         const withVault = { ...request, vault: { url: deps.vaultUrl, token } };
-        return await awaitOutcome(call, withVault, wait, false, toolCall.onStart);
+        return await awaitOutcome(call, { ...start, request: withVault }, wait, false);
       } finally {
         vault.drop(call._id);
       }

@@ -1,4 +1,5 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import proto from '@temporalio/proto';
 import { inClientSpan } from '../../store/trace.ts';
 import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import type { callTool } from '../../workflows/callTool.ts';
@@ -6,16 +7,28 @@ import { SEARCH_ATTRIBUTES, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../wo
 import type { CallRequest, CallResult } from '../../workflows/types.ts';
 import { resultOf } from './workflowResult.ts';
 
+const STARTED = proto.temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
+
+/** How far a running call is: before or after the work of the tool, waiting for a worker, or in the tool. */
+export type CallStep = 'ledger' | 'waiting' | 'tool';
+
 /**
  * The operations of the API on the workflow of a call. Each operation is retried until Temporal answers or the signal
  * aborts.
  */
 export interface CallWorkflow {
-  /** Starts the call's workflow; no-op if it has been started before, even if it has ended. */
-  start(request: CallRequest, signal: AbortSignal): Promise<void>;
+  /**
+   * Starts the call's workflow; no-op if it has been started before, even if it has ended.
+   *
+   * @param running calls of the account that this process runs in the pool, including this one
+   */
+  start(request: CallRequest, running: number, signal: AbortSignal): Promise<void>;
   /** Waits until the workflow ends and returns its result. @throws WorkflowFailedError */
   result(callId: string, signal: AbortSignal): Promise<CallResult>;
+  /** Requests the cancellation. @throws WorkflowNotFoundError if the workflow has ended or does not exist */
   cancel(callId: string, signal: AbortSignal): Promise<void>;
+  /** Returns how far the workflow is. @throws WorkflowNotFoundError if it does not exist */
+  step(callId: string, signal: AbortSignal): Promise<CallStep>;
 }
 
 /**
@@ -27,14 +40,15 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
     retryUntilAborted(client, step, signal, onFault);
   const handleOf = (callId: string) => client.workflow.getHandle<typeof callTool>(workflowIds.call(callId));
 
-  async function startOnce(request: CallRequest): Promise<void> {
+  async function startOnce(request: CallRequest, running: number): Promise<void> {
     try {
       await client.workflow.start<typeof callTool>(WORKFLOWS.callTool, {
         workflowId: workflowIds.call(request.callId),
         taskQueue: TASK_QUEUES.orchestrator,
         args: [request],
-        // With a fairness key, the orchestrator's queue serves the accounts in turn.
-        priority: { fairnessKey: request.accountId },
+        // With a fairness key, the orchestrator's queue serves the accounts in turn. The weight lets an account with a
+        // single call pass accounts with many; 1 is the weight of all other workflows.
+        priority: { fairnessKey: request.accountId, fairnessWeight: 1 / running },
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         workflowIdConflictPolicy: 'USE_EXISTING',
         typedSearchAttributes: [
@@ -48,12 +62,19 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
   }
 
   return {
-    start: (request, signal) =>
-      inClientSpan('start workflow callTool', () => retry(() => startOnce(request), signal)),
+    start: (request, running, signal) =>
+      inClientSpan('start workflow callTool', () => retry(() => startOnce(request, running), signal)),
     result: (callId, signal) => retry(() => resultOf(client, handleOf(callId), signal), signal),
     cancel: (callId, signal) =>
       retry(async () => {
         await handleOf(callId).cancel();
+      }, signal),
+    step: (callId, signal) =>
+      retry(async () => {
+        const { raw } = await handleOf(callId).describe();
+        const [tool] = raw.pendingActivities ?? [];
+        if (tool === undefined) return 'ledger';
+        return tool.state === STARTED ? 'tool' : 'waiting';
       }, signal),
   };
 }

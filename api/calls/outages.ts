@@ -7,18 +7,21 @@ import type { Checks } from '../../workers/platform/readiness.ts';
 /** Detects long outages of the servers that every call needs: MongoDB and Temporal. */
 export interface Outages {
   /**
-   * Refuses a new call during an outage, because the call would only run into its deadline. Calls that have already
+   * Refuses a new call during an outage, because the call would only run into its deadline. Calls whose workflow has
    * started continue.
    *
    * @param name name of a server; only its outage counts. Default: the outage of any server
    * @throws ServiceError tool_unavailable
    */
   refuse(name?: string): void;
+  /** Returns a signal that aborts when the next outage of the server is detected; it is already aborted during an outage. */
+  nextOutage(name: string): AbortSignal;
   stop(): Promise<void>;
 }
 
 const PROBE_EVERY_MS = 1000;
 const PROBE_TIMEOUT_MS = 3000;
+const LEAST_PROBE_TIMEOUT_MS = 500;
 /**
  * A server counts as down when every probe has failed for this long. During shorter outages, such as a restart of up
  * to five seconds, calls wait and then succeed.
@@ -32,13 +35,22 @@ const DOWN_FAILURES = 3;
 /** `Retry-After` of a refused call in seconds. Short, because the next probe may already succeed. */
 const RETRY_AFTER_S = 5;
 
+/** Error of a call that was not started because of an outage. */
+export const unavailable = (): ServiceError =>
+  new ServiceError('tool_unavailable', {
+    detail: 'The service cannot run calls at the moment. This call was not started and nothing was charged.',
+    retryAfter: RETRY_AFTER_S,
+  });
+
 /** Probes each server every second until `stop` is called. */
 export function watchOutages(checks: Checks, log: Logger): Outages {
   const down = new Set<string>();
+  /** Controllers of the signals of `nextOutage`, by server. */
+  const detections = new Map(Object.keys(checks).map((name) => [name, new AbortController()]));
   const stopped = new AbortController();
 
-  async function probe(check: Checks[string]): Promise<void> {
-    const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);
+  async function probe(check: Checks[string], timeoutMs: number): Promise<void> {
+    const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(timeoutMs)]);
     await untilAborted(check(signal), signal);
   }
 
@@ -47,15 +59,23 @@ export function watchOutages(checks: Checks, log: Logger): Outages {
     let failingSince = 0;
     while (!stopped.signal.aborted) {
       const began = performance.now();
+      // The probe whose failure can mark the server as down ends when that time has come, so that a server that does not
+      // respond is noticed as early as one that refuses connections.
+      const isLast = failures >= DOWN_FAILURES - 1 && !down.has(name);
+      const left = isLast ? Math.ceil(failingSince + DOWN_AFTER_MS - began) + 1 : PROBE_TIMEOUT_MS;
       try {
-        await probe(check);
+        await probe(check, Math.min(PROBE_TIMEOUT_MS, Math.max(LEAST_PROBE_TIMEOUT_MS, left)));
         failures = 0;
-        if (down.delete(name)) log.warn({ server: name }, 'server is up again; calls are accepted');
+        if (down.delete(name)) {
+          detections.set(name, new AbortController());
+          log.warn({ server: name }, 'server is up again; calls are accepted');
+        }
       } catch (error) {
         if (failures++ === 0) failingSince = began;
         const isDown = failures >= DOWN_FAILURES && performance.now() - failingSince >= DOWN_AFTER_MS;
         if (isDown && !down.has(name) && !stopped.signal.aborted) {
           down.add(name);
+          detections.get(name)?.abort();
           log.error({ err: error, server: name }, 'server is down; calls are refused');
         }
       }
@@ -67,11 +87,12 @@ export function watchOutages(checks: Checks, log: Logger): Outages {
   return {
     refuse(name) {
       if (name === undefined ? down.size === 0 : !down.has(name)) return;
-      throw new ServiceError('tool_unavailable', {
-        detail:
-          'The service cannot run calls at the moment. This call was not started and nothing was charged.',
-        retryAfter: RETRY_AFTER_S,
-      });
+      throw unavailable();
+    },
+    nextOutage(name) {
+      const detection = detections.get(name);
+      if (detection === undefined) throw new Error(`${name} is not watched`);
+      return detection.signal;
     },
     async stop() {
       stopped.abort();

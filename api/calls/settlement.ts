@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { untilAborted } from '../../egress/clock.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
+import type { Calls } from '../../store/calls.ts';
 import type { Ledger, Settled } from '../../store/ledger.ts';
 import type { CallDoc } from '../../store/mongo.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
@@ -30,6 +31,8 @@ export interface Settlement {
     callResult: () => Promise<CallResult>,
     wait: CallerWait,
   ): Promise<SettledOutcome>;
+  /** Refunds a call whose caller got the error `cancelled`, unless the refund is already recorded. */
+  refundCancelled(row: CallDoc, wait: CallerWait): Promise<void>;
   /** Ends a call: refunds it with this error code, or returns its result if it has already been charged. */
   refundUnlessCharged(row: CallDoc, error: ServiceError, wait: CallerWait): Promise<SettledOutcome>;
   /**
@@ -43,6 +46,7 @@ interface Dependencies {
   workflow: Pick<CallWorkflow, 'result'>;
   ledger: Pick<Ledger, 'settle'>;
   results: Pick<Results, 'read'>;
+  calls: Pick<Calls, 'find'>;
   answers: Pick<PendingAnswers, 'assertPending' | 'undelivered'>;
   undelivered: Pick<Undelivered, 'settle'>;
   dispatchEvents: DispatchEvents;
@@ -56,10 +60,10 @@ interface Dependencies {
 export const isReplayable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
 
 const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
-  AbortSignal.timeout(Math.max(0, deadline - Date.now()));
+  AbortSignal.timeout(Math.max(0, Math.round(deadline - performance.now())));
 
 export function createSettlement(deps: Dependencies): Settlement {
-  const { workflow, ledger, results, answers, undelivered, dispatchEvents, log } = deps;
+  const { workflow, ledger, results, calls, answers, undelivered, dispatchEvents, log } = deps;
 
   /** Refunds the call, even if the caller's deadline passes in the meantime. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
@@ -136,6 +140,12 @@ export function createSettlement(deps: Dependencies): Settlement {
   return {
     resultOrRefund: (row, callResult, wait) => resultOrRefund(row, callResult, wait),
     refundUndelivered,
+
+    async refundCancelled(row, wait) {
+      const now = (await calls.find(row._id).catch(() => null)) ?? row;
+      if (now.state === 'charged' || now.state === 'running')
+        await settleWhileWaiting(now, 'cancelled', wait);
+    },
 
     async refundUnlessCharged(row, error, wait) {
       log.error(

@@ -1,7 +1,8 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { ToolDefinition } from '../../schemas/tool.ts';
+import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import type { Accounts } from '../../store/accounts.ts';
+import type { CallContents } from '../../store/callContents.ts';
 import { budgetOf, describeBudget, exceededBudget } from '../../store/keySpend.ts';
 import type { Caller } from '../http/context.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
@@ -12,7 +13,10 @@ import type { Outages } from './outages.ts';
 
 /** A request to run a tool, with its validated input. */
 export interface ToolCall
-  extends Pick<ToolCallRequest, 'tool' | 'input' | 'idempotencyKey' | 'requestId' | 'hangup' | 'onStart'> {
+  extends Pick<
+    ToolCallRequest,
+    'tool' | 'input' | 'idempotencyKey' | 'requestId' | 'formId' | 'arrivedAt' | 'hangup' | 'onStart'
+  > {
   caller: Caller;
   /** Highest price in credits that the caller accepts. */
   max: number;
@@ -24,7 +28,7 @@ export interface ToolCallOutcome extends CallOutcome {
 }
 
 /** The steps of a tool call, used by the API route, the MCP endpoint and the dashboard. */
-export interface ToolCallService {
+export interface ToolCallService extends Pick<CallRunner, 'cancel' | 'step'> {
   /**
    * Makes the checks that need only the caller and the tool. @throws ServiceError insufficient_scope,
    * tool_not_allowed, account_suspended
@@ -42,12 +46,13 @@ interface Dependencies {
   metrics: Pick<ApiMetrics, 'call'>;
   outages: Outages;
   accounts: Pick<Accounts, 'find'>;
+  contents: Pick<CallContents, 'keep'>;
   /** Maximum number of concurrent calls of an account in one pool; null: unlimited. */
   maxRunning: number | null;
 }
 
 export function createToolCallService(deps: Dependencies): ToolCallService {
-  const { registry, runner, metrics, outages, accounts, maxRunning } = deps;
+  const { registry, runner, metrics, outages, accounts, contents, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
@@ -79,7 +84,29 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     return account === null ? null : account.balance - account.reserved;
   }
 
+  /** Keeps input and output of a call that has ended, if the account does so. */
+  function keepContent(
+    { caller: { account }, tool, input }: ToolCall,
+    { callId, ending }: CallOutcome,
+  ): void {
+    if (account.keepsContents !== true) return;
+    const secrets = secretFields(tool).filter((name) => name in input);
+    void contents.keep({
+      callId,
+      accountId: account._id,
+      input: Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name))),
+      hadSecrets: secrets.length > 0,
+      ending:
+        'output' in ending
+          ? { json: ending.output }
+          : { error: { code: ending.error.code, detail: ending.error.detail, ...ending.error.members } },
+    });
+  }
+
   return {
+    cancel: runner.cancel,
+    step: runner.step,
+
     authorize({ account, key }, tool) {
       if (key !== null && key.scope !== 'tools') throw new ServiceError('insufficient_scope');
       if (key?.tools != null && !key.tools.includes(tool.name)) throw new ServiceError('tool_not_allowed');
@@ -103,6 +130,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       });
       const { ending, replayed } = outcome;
       const charged = 'output' in ending && !replayed ? tool.price : 0;
+      if (!replayed) keepContent(call, outcome);
       if (!replayed) metrics.call(tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
       const available =
         replayed && outcome.available === null ? await availableNow(caller.account._id) : outcome.available;

@@ -12,6 +12,7 @@ import type { Outages } from './outages.ts';
 import { startPhases } from './phases.ts';
 import { sendResult } from './sendResult.ts';
 import type { ToolCallOutcome, ToolCallService } from './toolCallService.ts';
+import type { UploadPlaces } from './uploadPlaces.ts';
 
 export const DEFAULT_BODY_BYTES = 1_048_576;
 
@@ -19,6 +20,7 @@ interface Dependencies {
   registry: Registry;
   toolCallService: ToolCallService;
   outages: Outages;
+  uploads: UploadPlaces;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
 }
@@ -41,7 +43,7 @@ function maxCredits(ctx: Context): number {
 
 /** Registers the route through which all tools are called. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, toolCallService, outages, authenticate, rateLimit } = deps;
+  const { registry, toolCallService, outages, uploads, authenticate, rateLimit } = deps;
 
   function respond(ctx: Context, tool: ToolDefinition, outcome: ToolCallOutcome): void {
     const { ending, available, replayed, charged } = outcome;
@@ -50,6 +52,11 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     if (replayed) ctx.set('Idempotent-Replayed', 'true');
     if ('error' in ending) sendProblem(ctx, ending.error, outcome.requestId);
     else sendResult(ctx, tool, ending.output);
+  }
+
+  async function receive(ctx: Context, tool: ToolDefinition): Promise<Record<string, unknown>> {
+    using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
+    return await readJson(ctx.req, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES);
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {
@@ -73,10 +80,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     phases.begin('read');
     const [idempotency, max] = [idempotencyKey(ctx), maxCredits(ctx)];
-    const input = toolCallService.validate(
-      tool,
-      await readJson(ctx.req, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES),
-    );
+    const input = toolCallService.validate(tool, await receive(ctx, tool));
     phases.begin('start');
     const outcome = await toolCallService.run({
       caller,
@@ -84,6 +88,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       input,
       idempotencyKey: idempotency,
       requestId: ctx.state.requestId,
+      arrivedAt: ctx.state.arrivedAt,
       hangup: hangup.signal,
       max,
       onStart: () => phases.begin('run'),

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
+import { USER_NOT_VERIFIED } from '../auth/passkeyPlugin.ts';
 import type { Context } from '../http/context.ts';
 import type { Failure } from './components/alert.ts';
 
@@ -14,6 +15,16 @@ const REFUSALS: Record<string, string> = {
   PASSWORD_TOO_SHORT: 'The password is too short.',
   PASSWORD_TOO_LONG: 'The password is too long.',
   INVALID_PASSWORD: 'The current password is wrong.',
+  INVALID_CODE: 'The code is wrong. Enter the code that the app shows now.',
+  INVALID_BACKUP_CODE: 'The code is wrong, or the backup code was used before.',
+  ACCOUNT_TEMPORARILY_LOCKED: 'Too many wrong codes. Try again in 15 minutes.',
+  CHALLENGE_NOT_FOUND: 'The request has expired. Try again.',
+  PASSKEY_NOT_FOUND: 'This passkey is not registered here, or has been removed. Sign in with your password.',
+  AUTHENTICATION_FAILED: 'The passkey was not accepted. Try again, or sign in with your password.',
+  FAILED_TO_VERIFY_REGISTRATION: 'The passkey was not accepted. Try again.',
+  [USER_NOT_VERIFIED]:
+    'Your device has not checked that it is you. Set up its screen lock, or the PIN of the security key, then try again.',
+  TOTP_ALREADY_ENABLED: 'Two-factor authentication is already on.',
   USER_ALREADY_EXISTS: 'An account with this email address already exists. Sign in instead.',
   USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL:
     'An account with this email address already exists. Sign in instead.',

@@ -9,13 +9,22 @@ interface Progress {
   hasKey: boolean;
   hasCalled: boolean;
   hasEndpoint: boolean;
+  hasAlert: boolean;
 }
 
 /** Accounts that make calls and are older than this do not see the list of first steps. */
 const CHECKLIST_MS = 14 * 86_400_000;
 
 /** The steps from sign-up to a working integration; none for an account that is in use. */
-export function firstSteps({ openedAt, now, verifies, hasKey, hasCalled, hasEndpoint }: Progress): Step[] {
+export function firstSteps({
+  openedAt,
+  now,
+  verifies,
+  hasKey,
+  hasCalled,
+  hasEndpoint,
+  hasAlert,
+}: Progress): Step[] {
   if (hasCalled && now.getTime() - openedAt.getTime() > CHECKLIST_MS) return [];
   return [
     ...(verifies ? [{ title: 'Verify your email address', text: html``, isDone: true }] : []),
@@ -34,6 +43,11 @@ export function firstSteps({ openedAt, now, verifies, hasKey, hasCalled, hasEndp
       title: 'Add a webhook',
       text: html`Get notified when credits run low or a key changes. <a href="/dashboard/webhooks">Add an endpoint</a>`,
       isDone: hasEndpoint,
+    },
+    {
+      title: 'Set an alert',
+      text: html`Get an email before credits run out. <a href="/dashboard/credits#alerts">Set an alert</a>`,
+      isDone: hasAlert,
     },
   ];
 }

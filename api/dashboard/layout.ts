@@ -1,7 +1,9 @@
+import { broadcastBar } from './components/broadcast.ts';
 import { postForm } from './components/form.ts';
 import { type Icon, icon } from './components/icons.ts';
 import { number, typed } from './components/text.ts';
 import { type Html, html } from './html.ts';
+import { TWO_FACTOR_PATH } from './settingsPaths.ts';
 import type { Viewer } from './viewer.ts';
 
 interface Entry {
@@ -24,6 +26,7 @@ const MENU = [
     title: 'Integrate',
     entries: [
       { path: '/dashboard/keys', name: 'Keys', icon: 'keys' },
+      { path: '/dashboard/clients', name: 'Clients', icon: 'link' },
       { path: '/dashboard/webhooks', name: 'Webhooks', icon: 'webhooks' },
       { path: '/dashboard/events', name: 'Events', icon: 'events' },
     ],
@@ -43,7 +46,7 @@ const REFERENCE: Entry = { path: '/docs', name: 'Documentation', icon: 'book' };
 export type Section = (typeof MENU)[number]['entries'][number]['name'] | typeof OPERATOR.name;
 
 /** A link to the page above the current one. */
-interface Parent {
+export interface Parent {
   path: string;
   name: string;
 }
@@ -59,6 +62,10 @@ interface Page {
 }
 
 const MAIN = 'main';
+const MENU_ID = 'menu';
+
+/** Opens the menu on narrow screens, also without JavaScript. */
+const menuButton = html`<button class="open plain" type="button" popovertarget="${MENU_ID}">${icon('menu')}<span class="unseen">Menu</span></button>`;
 
 const entryLink = ({ path, name, icon: shape }: Entry, isCurrent: boolean): Html =>
   html`<li><a href="${path}"${isCurrent ? html` aria-current="page"` : null}>${icon(shape)}${name}</a></li>
@@ -72,7 +79,7 @@ ${entries.map((entry) => entryLink(entry, entry.name === section))}</ul></li>
 `,
   );
   const more = viewer.user.role === 'operator' ? entryLink(OPERATOR, section === OPERATOR.name) : null;
-  return html`<nav class="menu" aria-label="Dashboard">
+  return html`<nav class="menu" id="${MENU_ID}" popover aria-label="Dashboard">
 <ul>
 ${groups}<li><ul>
 ${more}${entryLink(REFERENCE, false)}</ul></li>
@@ -92,6 +99,10 @@ function userOf({ viewer }: NonNullable<Page['menu']>): Html {
   )}</div>`;
 }
 
+/** Tells an operator why the operator pages are missing. */
+const needsTwoFactor = html`<p class="alert">You are an operator. <a href="${TWO_FACTOR_PATH}">Set up two-factor authentication</a> to use the operator pages.</p>
+`;
+
 const logo = html`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true" focusable="false"><rect width="32" height="32" rx="7"/><path d="M8 9v8.5a5 5 0 0 0 10 0V9"/><circle cx="23.5" cy="21.5" r="2.6"/></svg>`;
 
 /** Renders a complete HTML document around the content of a page. */
@@ -103,22 +114,22 @@ export const layout = ({ title, main, menu, parent, actions }: Page): string =>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} – Utility Tools</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="/favicon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/dashboard/style.css">
 <script src="/dashboard/dashboard.js" defer></script>
 </head>
 <body>
 <a class="skip" href="#${MAIN}">Skip to the content</a>
-<header><a class="name" href="/dashboard">${logo}Utility Tools</a>${menu === undefined ? null : userOf(menu)}</header>
-<div class="page">
+<header>${menu === undefined ? null : menuButton}<a class="name" href="/dashboard">${logo}Utility Tools</a>${menu === undefined ? null : userOf(menu)}</header>
+${menu === undefined ? null : broadcastBar(menu.viewer)}<div class="page">
 ${menu === undefined ? null : menuOf(menu)}
 <main id="${MAIN}" tabindex="-1">
 ${parent === undefined ? null : html`<p class="parent"><a href="${parent.path}">${parent.name}</a></p>`}
 <div class="title"><h1>${title}</h1>${actions ?? null}</div>
-${main}
+${menu?.viewer.needsTwoFactor ? needsTwoFactor : null}${main}
 </main>
 </div>
-${menu === undefined ? null : html`<footer><p id="zone">Times are in UTC.</p></footer>`}
+<footer>${menu === undefined ? null : html`<p id="zone">Times are in UTC.</p>`}<p><a href="/status">Status of the service</a></p></footer>
 </body>
 </html>
 `.markup;

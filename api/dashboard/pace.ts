@@ -55,6 +55,54 @@ export function perDay(usage: readonly DailyUsage[], days: number, now: Date): D
   });
 }
 
+/** Credits by day, split by tool or key. */
+export interface SplitUse {
+  /** Names of the parts, the largest first. */
+  names: string[];
+  days: { day: string; values: number[] }[];
+}
+
+/** Number of tools or keys that have a part of their own; the others are added up. */
+const OWN_PARTS = 4;
+
+/**
+ * Credits of each day of a period by tool or key, oldest first.
+ *
+ * @param partsOf the tools or keys of a day with their names
+ */
+export function splitPerDay(
+  usage: readonly DailyUsage[],
+  days: readonly Pick<DayUse, 'day'>[],
+  partsOf: (usage: DailyUsage) => readonly { name: string; charged: number }[],
+): SplitUse {
+  const totals = new Map<string, number>();
+  const byDay = new Map(
+    usage.map((one) => {
+      const parts = partsOf(one);
+      for (const { name, charged } of parts) totals.set(name, (totals.get(name) ?? 0) + charged);
+      return [dayOf(one.day), parts];
+    }),
+  );
+  const ranked = [...totals]
+    .filter(([, charged]) => charged > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name]) => name);
+  const own = ranked.slice(0, OWN_PARTS);
+  const values = (day: string): number[] => {
+    const parts = byDay.get(day) ?? [];
+    const of = (name: string) => sumCharged(parts.filter((part) => part.name === name));
+    const others = sumCharged(parts.filter(({ name }) => !own.includes(name)));
+    return [...own.map(of), ...(ranked.length > OWN_PARTS ? [others] : [])];
+  };
+  return {
+    names: [...own, ...(ranked.length > OWN_PARTS ? ['others'] : [])],
+    days: days.map(({ day }) => ({ day, values: values(day) })),
+  };
+}
+
+const sumCharged = (rows: readonly Pick<Sums, 'charged'>[]): number =>
+  rows.reduce((total, { charged }) => total + charged, 0);
+
 export interface ToolUse extends Sums, Latency {
   tool: string;
   times: Histogram;

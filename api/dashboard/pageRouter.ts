@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import type { Accounts } from '../../store/accounts.ts';
+import type { Broadcasts } from '../../store/broadcast.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { readForm } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
@@ -12,7 +13,9 @@ import { isSameOrigin } from '../http/origin.ts';
 import { sendProblem, toServiceError } from '../http/problem.ts';
 import { type Failure, failureOf } from './components/alert.ts';
 import { FORM_TOKEN } from './components/form.ts';
+import { isDismissed } from './dismissal.ts';
 import { errorPage } from './pages/errorPage.ts';
+import { rememberPage } from './returnPage.ts';
 import type { Viewer } from './viewer.ts';
 
 const FORM_BYTES = 16_384;
@@ -65,12 +68,17 @@ interface FormOptions {
   page?(id: string): string;
 }
 
+interface PageOptions {
+  /** Whether visitors who are not signed in come back to the page after they have signed in (`takePage`). */
+  returnsAfterSignIn?: boolean;
+}
+
 /** Registers pages with shared headers, access checks and error pages. */
 export interface PageRouter {
   /** Registers a page that needs no session. */
   public(method: 'get' | 'post', path: string, handler: (ctx: Context) => Promise<void>): void;
   /** Registers a page for signed-in users; other visitors are redirected to the sign-in page. */
-  get(path: string, handler: (visit: Visit) => Promise<void>): void;
+  get(path: string, handler: (visit: Visit) => Promise<void>, options?: PageOptions): void;
   /** Registers a form for signed-in users; it must contain the form token of their session. */
   post(path: string, handler: (submission: Submission) => Promise<void>, options?: FormOptions): void;
   /** Registers the 404 page for all other paths and methods. Must be called last. */
@@ -80,6 +88,7 @@ export interface PageRouter {
 interface Dependencies {
   sessions: Sessions;
   accounts: Accounts;
+  broadcasts: Pick<Broadcasts, 'current'>;
   rateLimit(ctx: Context): Promise<void>;
   env: Pick<Env, 'PUBLIC_URL'>;
   log: Logger;
@@ -128,7 +137,7 @@ function isSame(given: string, expected: string): boolean {
 }
 
 export function createPageRouter(router: Router<State>, deps: Dependencies): PageRouter {
-  const { sessions, accounts, rateLimit, env, log } = deps;
+  const { sessions, accounts, broadcasts, rateLimit, env, log } = deps;
 
   const refuse = (ctx: Context, message: string) => {
     const { requestId } = ctx.state;
@@ -156,7 +165,8 @@ export function createPageRouter(router: Router<State>, deps: Dependencies): Pag
     if (account === null) throw new Error(`user ${found.user.id} has no account`);
     ctx.state.caller = { account, key: null };
     await rateLimit(ctx);
-    return { ...found, account };
+    const broadcast = await broadcasts.current();
+    return { ...found, account, broadcast: isDismissed(ctx, broadcast) ? null : broadcast };
   }
 
   return {
@@ -167,10 +177,13 @@ export function createPageRouter(router: Router<State>, deps: Dependencies): Pag
         throw new ServiceError('not_found');
       }),
 
-    get: (path, handler) =>
+    get: (path, handler, { returnsAfterSignIn = false } = {}) =>
       router.get(path, page, async (ctx) => {
         const viewer = await viewerOf(ctx);
-        if (viewer === null) return goTo(ctx, SIGN_IN);
+        if (viewer === null) {
+          if (returnsAfterSignIn) rememberPage(ctx);
+          return goTo(ctx, SIGN_IN);
+        }
         await handler({ ctx, viewer, id: ctx.params.id ?? '' });
       }),
 

@@ -18,6 +18,12 @@ export function cursorOf(ctx: Context): string | undefined {
   return cursor === '' ? undefined : cursor;
 }
 
+/** The number of resent deliveries in the query, set by the redirect after a resend. */
+export function resentOf(ctx: Context): number | null {
+  const resent = single(ctx, 'resent');
+  return /^\d{1,9}$/.test(resent) ? Number(resent) : null;
+}
+
 /** The page of a list that the query selects. */
 export function pageOf(ctx: Context): PageRequest {
   const cursor = cursorOf(ctx);

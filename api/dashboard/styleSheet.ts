@@ -11,8 +11,20 @@ const joined = (parts: readonly string[]): Document =>
 /** Reads a style sheet of pages with light colours only, and prepends the shared base. */
 export const lightStyleSheet = (file: URL): Document => joined([BASE, readFileSync(file, 'utf8')]);
 
-/** Reads a style sheet of pages with light and dark colours, and prepends the shared base. */
-export const styleSheet = (file: URL): Document => joined([BASE, DARK, readFileSync(file, 'utf8')]);
+const withoutComments = (css: string): string =>
+  css
+    .split('/*')
+    .map((part, index) => (index === 0 ? part : part.slice(part.indexOf('*/') + 2)))
+    .join('');
+
+/**
+ * Reads a style sheet of pages with light and dark colours for a `style` element: after the shared base, without comments
+ * and line breaks.
+ */
+export const inlineStyle = (file: URL): string =>
+  withoutComments([BASE, DARK, readFileSync(file, 'utf8')].join(' '))
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 
 /** Joins the style sheets of a folder, in the order of their names, after the shared base with light and dark colours. */
 export const styleSheets = (folder: URL): Document =>

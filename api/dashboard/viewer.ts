@@ -1,3 +1,4 @@
+import type { Broadcast } from '../../store/broadcast.ts';
 import type { Account } from '../../store/mongo.ts';
 import type { User } from '../auth/auth.ts';
 
@@ -5,7 +6,11 @@ import type { User } from '../auth/auth.ts';
 export interface Viewer {
   user: User;
   account: Account;
+  /** Whether the user is an operator who gets the role only with two-factor authentication. */
+  needsTwoFactor: boolean;
   sessionId: string;
   /** CSRF token, sent with each form. */
   formToken: string;
+  /** The operator's notice, unless this browser has dismissed it. */
+  broadcast: Broadcast | null;
 }

@@ -14,6 +14,8 @@ export interface CallRecord {
 /** Request state that the middleware sets for the routes. */
 export interface State {
   requestId: string;
+  /** When the request arrived, as `performance.now()`. */
+  arrivedAt: number;
   /** The authenticated caller; set by `authenticate`. */
   caller: Caller;
   /** Set by the route of tool calls, for the log and the metrics. */

@@ -3,10 +3,10 @@ import type { Fault } from '../../schemas/errors.ts';
 /** Maximum nesting depth of arrays and objects. The deepest input of a tool has three levels. */
 const MAX_DEPTH = 32;
 /**
- * Maximum number of values in all arrays and objects together. The largest input, 32 KB of headers, has at most
- * 6,500.
+ * Maximum number of values in all arrays and objects together. The largest input, one with 100 headers, has about 200. The
+ * validator creates an error object for each invalid value, which takes about 10 µs.
  */
-const MAX_VALUES = 8000;
+const MAX_VALUES = 2000;
 /**
  * Maximum length of a field name in bytes, as written. Limited because the validator copies the name for each fault
  * below that field.

@@ -1,6 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { PREFIX, SECONDS } from '../../workers/platform/metricsRegistry.ts';
 import type { PhaseTimes } from '../calls/phases.ts';
+import { MAIL_KINDS, type MailKind } from '../mail/kinds.ts';
 import type { Context } from './context.ts';
 
 export interface ApiMetrics {
@@ -11,7 +12,7 @@ export interface ApiMetrics {
   /** Counts a call that is not a replay: its outcome, which is `ok` or an error code, and the credits charged. */
   call(tool: string, outcome: string, charged: number): void;
   /** Counts an email that the mail server accepted, or that could not be sent. */
-  mail(kind: string, outcome: 'sent' | 'failed'): void;
+  mail(kind: MailKind, outcome: 'sent' | 'failed'): void;
 }
 
 export function createApiMetrics(registry: Registry): ApiMetrics {
@@ -48,6 +49,8 @@ export function createApiMetrics(registry: Registry): ApiMetrics {
     labelNames: ['kind', 'outcome'],
     registers,
   });
+  // Creates all series with 0, because Prometheus's rate() misses the first event of a series that starts with it.
+  for (const kind of MAIL_KINDS) for (const outcome of ['sent', 'failed']) mails.inc({ kind, outcome }, 0);
   return {
     request(ctx, seconds) {
       // The label is the route pattern and not the path, which bounds the number of label values and leaves out ids.

@@ -3,6 +3,8 @@ import type Router from '@koa/router';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Operation } from '../../schemas/operation.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
+import type { Actor } from '../../store/securityLog.ts';
+import { actorOf } from '../auth/actor.ts';
 import { prefersRaw } from './accept.ts';
 import { readJson } from './body.ts';
 import type { Caller, Context, State } from './context.ts';
@@ -18,6 +20,8 @@ const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
 /** A request for an operation, validated and typed by the definition of the operation. */
 export interface Request<Query, Body> {
   caller: Caller;
+  /** For the security log. */
+  actor: Actor;
   /** The path parameter `{id}`; empty if the path has none. */
   id: string;
   query: Query;
@@ -103,6 +107,7 @@ export function createServe(router: Router<State>, { authenticate, rateLimit }: 
       const as = success.alsoAs?.find((type) => prefersRaw(ctx.get('Accept'), type)) ?? null;
       const result = await handler({
         caller,
+        actor: actorOf(ctx),
         id: ctx.params.id ?? '',
         query: validateQuery(parseQuery(ctx, querySchema)),
         body: validateBody(body),

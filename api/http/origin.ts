@@ -11,6 +11,10 @@ const originOf = (url: string): string | null => (URL.canParse(url) ? new URL(ur
  */
 export const ownOrigin = (ctx: Context): string | null => originOf(`${ctx.protocol}://${ctx.host}`);
 
+/** The origin at which clients reach this service: that of PUBLIC_URL, or the one that the client used. */
+export const publicOrigin = (ctx: Context, publicUrl: string | null): string =>
+  originOf(publicUrl ?? '') ?? ownOrigin(ctx) ?? `http://${ctx.host}`;
+
 /**
  * Whether a request may come from this service's own pages: false if its headers show that a page of another origin
  * sent it. The cookie attribute SameSite=Lax is not enough, because another port or subdomain is the same site.

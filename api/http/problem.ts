@@ -85,7 +85,7 @@ function callFields({ tool, charged }: CallRecord, times: PhaseTimes): object {
  */
 export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request' | 'phases'>): Middleware<State> {
   return async (ctx, next) => {
-    const started = performance.now();
+    ctx.state.arrivedAt = performance.now();
     ctx.state.requestId = `req_${randomUUID()}`;
     ctx.set('X-Request-Id', ctx.state.requestId);
     ctx.set('X-Content-Type-Options', 'nosniff');
@@ -100,7 +100,7 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request' | 'pha
     }
     drainRequest(ctx.req, ctx.res);
     limitSending(ctx.res, ctx.body);
-    const ms = performance.now() - started;
+    const ms = performance.now() - ctx.state.arrivedAt;
     metrics.request(ctx, ms / 1000);
     const { call } = ctx.state;
     const times = call?.phases.times();

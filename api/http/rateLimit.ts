@@ -20,8 +20,8 @@ export type TakeTokens = (ctx: Context, authorize?: () => void) => Promise<void>
 const BURST_SECONDS = 2;
 
 /**
- * The limit of a key: that of the account, or the owner's lower limit with a burst of the same duration as that of the
- * account. null: not limited.
+ * Returns the rate limit of a key: the limit of the account, or a lower rate set by the owner. The burst is scaled with the
+ * rate. null: not limited.
  */
 function limitOfKey({ rateLimit = null }: ApiKeyDoc, account: RateLimit | null): RateLimit | null {
   if (rateLimit === null) return account;

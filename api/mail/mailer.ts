@@ -2,10 +2,10 @@ import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
+import type { MailKind } from './kinds.ts';
 
 export interface Mail {
-  /** Kind of email, for logs and metrics. `taken`: a sign-up used a registered email address. */
-  kind: 'verify' | 'reset' | 'taken' | 'disabled';
+  kind: MailKind;
   /** The recipient's email address. */
   to: string;
   subject: string;

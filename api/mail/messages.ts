@@ -1,21 +1,44 @@
 import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
-import type { NoticeDoc } from '../../store/webhookDocs.ts';
+import type { BalanceNotice, DisabledNotice } from '../../store/webhookDocs.ts';
 import type { Mailer } from './mailer.ts';
 
 /** Paths of the dashboard to which links in emails lead. */
 export const VERIFY = '/dashboard/verify';
 export const RESET = '/dashboard/reset-password';
 export const FORGOT = '/dashboard/forgot-password';
+export const CONFIRM_EMAIL = '/dashboard/confirm-email';
 
-/** The emails to users. All except `disabled` are sent in the background. */
+export type PasskeyChange = 'added' | 'removed';
+
+/** Sentence of the email about a changed passkey that states its effect on sign-ins. */
+const PASSKEY_EFFECTS: Readonly<Record<PasskeyChange, string>> = {
+  added: 'It signs in to your account without the password.',
+  removed: 'It no longer signs in to your account.',
+};
+
+/** The emails to users. All except `disabled` and `balance` are sent in the background. */
 export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   verify(email: string, token: string): void;
   reset(email: string, token: string): void;
   /** Tells the owner of an account of a sign-up with the account's email address. */
   accountExists(email: string): void;
+  /** Asks the owner to confirm a new email address. */
+  changeEmail(email: string, token: string): void;
+  /** Tells the owner at the old address that the email address was changed. */
+  emailChanged(from: string, to: string): void;
+  /** Tells the owner that a passkey of this name was added or removed. */
+  passkeyChanged(email: string, change: PasskeyChange, name: string): void;
+  /** Tells the former owner that the account was closed. */
+  accountClosed(email: string): void;
   /** Tells an owner that a webhook endpoint was disabled. @throws if the email could not be sent */
-  disabled(email: string, notice: NoticeDoc): Promise<void>;
+  disabled(email: string, notice: DisabledNotice): Promise<void>;
+  /** Tells an owner that the balance fell below thresholds. @throws if the email could not be sent */
+  balance(email: string, notice: BalanceNotice): Promise<void>;
 }
+
+const minuteOf = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+const count = (credits: number): string => new Intl.NumberFormat('en').format(credits);
 
 const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '');
 
@@ -73,14 +96,67 @@ If you did not sign up, ignore this message. Your account has not changed.
       mailer.post({ kind: 'taken', to, subject: 'You already have an account', text, link });
     },
 
+    changeEmail(to, token) {
+      const link = linkTo(CONFIRM_EMAIL, { token });
+      const text = `We received a request to change the email address of a Utility Tools account to this address.
+
+Confirm the change with this link, which is valid for one hour:
+${link}
+
+If you did not request this, ignore this message. Nothing has changed.
+`;
+      mailer.post({ kind: 'change', to, subject: 'Confirm your new email address', text, link });
+    },
+
+    emailChanged(from, to) {
+      const link = linkTo('/dashboard/settings/security-log');
+      const text = `The email address of your Utility Tools account was changed to
+
+  ${to}
+
+From now on, sign in with the new address. The security log shows who changed it:
+${link}
+
+If you did not change it, contact support at once.
+`;
+      const subject = 'Your email address was changed';
+      mailer.post({ kind: 'changed', to: from, subject, text, link });
+    },
+
+    passkeyChanged(to, change, name) {
+      const link = linkTo('/dashboard/settings/passkeys');
+      const text = `A passkey was ${change}:
+
+  ${name.replaceAll(/\s+/g, ' ')}
+
+${PASSKEY_EFFECTS[change]} The settings show your passkeys:
+${link}
+
+If you did not do this, change your password and look through your passkeys and the security log at once:
+${linkTo('/dashboard/settings/security-log')}
+`;
+      mailer.post({ kind: 'passkey', to, subject: `A passkey was ${change}`, text, link });
+    },
+
+    accountClosed(to) {
+      const link = linkTo('/dashboard/sign-up');
+      const text = `Your Utility Tools account was closed. Its keys were revoked, and this email address was removed from it.
+
+You can open a new account at any time; it starts without free credits:
+${link}
+
+If you did not close the account, contact support at once.
+`;
+      mailer.post({ kind: 'closed', to, subject: 'Your account was closed', text, link });
+    },
+
     async disabled(to, { _id, endpointId, url, at }) {
       const link = linkTo(`/dashboard/webhooks/${encodeURIComponent(endpointId)}`);
-      const when = `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
       const text = `Your webhook endpoint
 
   ${withoutQuery(url)}
 
-was disabled on ${when} because ${MAX_FAILURES} consecutive delivery attempts failed. Events for the endpoint are held until you resend them.
+was disabled on ${minuteOf(at)} because ${MAX_FAILURES} consecutive delivery attempts failed. Events for the endpoint are held until you resend them.
 
 Repair the receiver, then enable the endpoint and resend the held events here:
 ${link}
@@ -89,6 +165,28 @@ ${link}
         kind: 'disabled',
         to,
         subject: 'A webhook endpoint was disabled',
+        text,
+        link,
+        id: _id,
+      });
+    },
+
+    async balance(to, { _id, balance, thresholds, at }) {
+      const link = linkTo('/dashboard/credits');
+      const levels = new Intl.ListFormat('en').format(
+        thresholds.toSorted((a, b) => b - a).map((threshold) => count(threshold)),
+      );
+      const text = `The balance of your Utility Tools account fell below ${levels} credits on ${minuteOf(at)}. After that call it was ${count(balance)}.
+
+Buy credits or change your alerts here:
+${link}
+
+You get this message because you set an alert. It is sent again when the balance falls below the threshold another time.
+`;
+      await mailer.send({
+        kind: 'balance',
+        to,
+        subject: `Your balance fell below ${count(Math.min(...thresholds))} credits`,
         text,
         link,
         id: _id,

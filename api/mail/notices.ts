@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Store } from '../../store/mongo.ts';
 import { claimNotice, endNotice, postponeNotice } from '../../store/notices.ts';
+import type { NoticeDoc } from '../../store/webhookDocs.ts';
 import type { Mails } from './messages.ts';
 
 const POLL_INTERVAL_MS = 5000;
@@ -10,7 +11,7 @@ const POLL_INTERVAL_MS = 5000;
 interface Dependencies {
   store: Store;
   accounts: Pick<Accounts, 'find'>;
-  mails: Pick<Mails, 'disabled'>;
+  mails: Pick<Mails, 'disabled' | 'balance'>;
   log: Logger;
 }
 
@@ -22,13 +23,16 @@ export function startNotices({ store, accounts, mails, log }: Dependencies): { s
   const stopped = new AbortController();
   const { signal } = stopped;
 
+  const send = (email: string, notice: NoticeDoc): Promise<void> =>
+    notice.kind === 'balance' ? mails.balance(email, notice) : mails.disabled(email, notice);
+
   /** @returns false if no notice was due */
   async function sendNext(): Promise<boolean> {
     const notice = await claimNotice(store);
     if (notice === null) return false;
     const account = await accounts.find(notice.accountId);
     try {
-      if (account !== null) await mails.disabled(account.email, notice);
+      if (account !== null && account.closedAt === undefined) await send(account.email, notice);
     } catch {
       // The mailer has already logged the error.
       const again = await postponeNotice(store, notice);

@@ -2,6 +2,7 @@ import { isSpecType, type Tool } from '@modelcontextprotocol/server';
 import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/accountTools.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ObjectSchema, ToolDefinition } from '../../schemas/tool.ts';
+import { summaryOf } from '../../schemas/toolGroups.ts';
 import type { Caller } from '../http/context.ts';
 import { REFUSAL_SCHEMA } from './results.ts';
 
@@ -13,6 +14,18 @@ function schemaOf(schema: ObjectSchema, omitted?: string): ObjectSchema {
     properties: Object.fromEntries(properties),
     required: schema.required.filter((name) => name !== omitted),
   };
+}
+
+/** The schema of a tool's structured content, which contains no file, because results have files as content items. */
+function structuredSchema({ output, raw, optionalFile }: ToolDefinition): ObjectSchema {
+  const schema = schemaOf(output, raw?.data);
+  if (optionalFile === undefined) return schema;
+  const { [optionalFile.data]: data, ...others } = schema.properties;
+  const text = {
+    type: ['string', 'null'],
+    description: `${data?.description} Here null instead of base64: the file is a content item of the result.`,
+  };
+  return { ...schema, properties: { ...others, [optionalFile.data]: text } };
 }
 
 /** Whether calls of a tool can connect to other machines. Tools that run on a thread have no network access. */
@@ -31,7 +44,7 @@ interface Schemas {
  */
 const resultSchema = (output: ObjectSchema) => ({ type: 'object', anyOf: [output, REFUSAL_SCHEMA] });
 
-/** Checks that a description is a valid tool of the protocol. @throws TypeError if it is not */
+/** Checks that the description of a tool is valid in MCP. @throws TypeError if it is not */
 function asTool(description: Omit<Tool, 'inputSchema' | 'outputSchema'> & Schemas): Tool {
   if (!isSpecType.Tool(description)) throw new TypeError(`${description.name} is not a valid MCP tool`);
   return description;
@@ -43,10 +56,9 @@ function describe(tool: ToolDefinition): Tool {
   return asTool({
     name,
     title,
-    description: `${description}\n\nPrice: ${credits(price)} for each call that returns a result; errors are free.`,
+    description: `${summaryOf(tool)}\n\n${description}\n\nPrice: ${credits(price)} for each call that returns a result; errors are free.`,
     inputSchema: schemaOf(tool.input),
-    // The field with the file is left out, because results contain the file as content.
-    outputSchema: resultSchema(schemaOf(tool.output, tool.raw?.data)),
+    outputSchema: resultSchema(structuredSchema(tool)),
     annotations: {
       title,
       readOnlyHint: safe,
@@ -83,6 +95,7 @@ export function createListing(registry: Registry): (caller: Caller) => Tool[] {
   return ({ key }) => {
     if (key?.scope === 'account') return account;
     const allowed = key?.tools ?? null;
-    return allowed === null ? tools : tools.filter(({ name }) => allowed.includes(name));
+    const callable = allowed === null ? tools : tools.filter(({ name }) => allowed.includes(name));
+    return key?.client?.account ? [...callable, ...account] : callable;
   };
 }

@@ -1,14 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type Router from '@koa/router';
 import { createMcpHandler, type Server } from '@modelcontextprotocol/server';
-import { ERRORS, ServiceError } from '../../schemas/errors.ts';
+import { ERRORS, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import { OAUTH_SCOPES } from '../auth/oauthPlugin.ts';
+import type { OauthServer } from '../auth/oauthServer.ts';
 import type { Outages } from '../calls/outages.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
+import type { UploadPlaces } from '../calls/uploadPlaces.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { STALL_TIMEOUT_MS } from '../http/operation.ts';
-import { isRebound, isSameOrigin, ownOrigin } from '../http/origin.ts';
+import { isRebound, isSameOrigin } from '../http/origin.ts';
 
 const PATH = '/mcp';
 /** Path of the protected resource metadata (RFC 9728, section 3.1). */
@@ -24,8 +27,11 @@ const ORIGIN_REFUSED = { jsonrpc: '2.0', error: { code: -32_000, message: 'Origi
 interface Dependencies {
   registry: Registry;
   outages: Outages;
+  uploads: UploadPlaces;
   /** Configured URL of the API; null: the URL that the client used. */
   publicUrl: string | null;
+  /** The OAuth server whose access tokens the endpoint accepts. */
+  oauth: Pick<OauthServer, 'endpoint' | 'issuer'>;
   authenticate(ctx: Context): Promise<void>;
   /** Creates the MCP server that answers one HTTP request. */
   createServer(ctx: Context, hangup: AbortSignal): Server;
@@ -40,23 +46,35 @@ function protocolHeaders(headers: IncomingHttpHeaders): Headers {
   return copied;
 }
 
+/** The challenge of a 401 response (RFC 6750, section 3, and RFC 9728, section 5.1). */
+function challenge(code: ErrorCode, metadata: string): string {
+  const error = code === 'missing_api_key' ? '' : 'error="invalid_token", ';
+  return `Bearer ${error}resource_metadata="${metadata}"`;
+}
+
 /**
  * Registers the endpoint of the Model Context Protocol (Streamable HTTP, without sessions), and the protected
  * resource metadata to which a 401 response refers. Each request has its own MCP server, so any API process can
  * answer it.
  */
 export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, outages, publicUrl, authenticate, createServer, onError } = deps;
+  const { registry, outages, uploads, publicUrl, oauth, authenticate, createServer, onError } = deps;
   const largest = Math.max(
     ...[...registry.values()].map(({ limits }) => limits.bodyBytes ?? DEFAULT_BODY_BYTES),
   );
-  const resourceOf = (ctx: Context): URL =>
-    new URL(PATH, publicUrl ?? ownOrigin(ctx) ?? `http://${ctx.host}`);
+  const resourceOf = (ctx: Context): URL => new URL(oauth.endpoint(ctx));
+
+  async function receive(ctx: Context): Promise<Record<string, unknown>> {
+    using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
+    return await readJson(ctx.req, largest + ENVELOPE_BYTES);
+  }
 
   router.get(METADATA_PATH, (ctx) => {
     ctx.body = {
       resource: resourceOf(ctx).href,
       resource_name: 'Utility Tools API',
+      authorization_servers: [oauth.issuer(ctx)],
+      scopes_supported: OAUTH_SCOPES,
       bearer_methods_supported: ['header'],
       resource_documentation: new URL('/docs', resourceOf(ctx)).href,
     };
@@ -77,14 +95,11 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
       await authenticate(ctx);
     } catch (error) {
       if (error instanceof ServiceError && ERRORS[error.code].status === 401)
-        ctx.set(
-          'WWW-Authenticate',
-          `Bearer resource_metadata="${new URL(METADATA_PATH, resourceOf(ctx)).href}"`,
-        );
+        ctx.set('WWW-Authenticate', challenge(error.code, new URL(METADATA_PATH, resourceOf(ctx)).href));
       throw error;
     }
     ctx.set('Cache-Control', 'no-store');
-    const parsedBody = await readJson(ctx.req, largest + ENVELOPE_BYTES);
+    const parsedBody = await receive(ctx);
     const handler = createMcpHandler(() => createServer(ctx, hangup.signal), { onerror: onError });
     const request = new Request(resourceOf(ctx), {
       method: 'POST',

@@ -64,7 +64,7 @@ export function createMcpServers(deps: Dependencies) {
     params: Params,
     hangup: AbortSignal,
   ): Promise<CallToolResult> {
-    const { caller, requestId } = ctx.state;
+    const { caller, requestId, arrivedAt } = ctx.state;
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     const { idempotencyKey, max } = optionsOf(params);
     const input = toolCallService.validate(tool, params.arguments ?? {});
@@ -74,6 +74,7 @@ export function createMcpServers(deps: Dependencies) {
       input,
       idempotencyKey,
       requestId,
+      arrivedAt,
       hangup,
       max,
     });
@@ -93,7 +94,9 @@ export function createMcpServers(deps: Dependencies) {
   ): Promise<CallToolResult> {
     const { caller } = ctx.state;
     await rateLimit(ctx, () => {
-      if (caller.key !== null && caller.key.scope !== 'account') throw new ServiceError('insufficient_scope');
+      const { key } = caller;
+      if (key !== null && key.scope !== 'account' && !key.client?.account)
+        throw new ServiceError('insufficient_scope');
     });
     const run = accountTools.get(name);
     if (run === undefined) throw new ServiceError('unknown_tool');

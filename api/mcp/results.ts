@@ -20,9 +20,20 @@ export const fieldsResult = (fields: Fields, meta?: Fields): CallToolResult => (
   ...(meta && { _meta: meta }),
 });
 
+/**
+ * How the base64 data of the images that models read begins. Content of type `image` that a model cannot read makes clients
+ * fail, so other files are embedded resources.
+ */
+const IMAGES: Readonly<Record<string, RegExp>> = {
+  'image/png': /^iVBORw0KGgo/,
+  'image/jpeg': /^\/9j\//,
+  'image/gif': /^R0lGOD[dl]h/,
+  'image/webp': /^UklGR.{6}XRUJQ/,
+};
+
 /** Creates the content with the file of a result: an image, or an embedded resource. `data` is base64. */
 function fileContent(data: string, mimeType: string, name: string, requestId: string): ContentBlock {
-  if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType };
+  if (IMAGES[mimeType]?.test(data)) return { type: 'image', data, mimeType };
   const uri = `result://${requestId}/${encodeURIComponent(name)}`;
   return { type: 'resource', resource: { uri, mimeType, blob: data } };
 }
@@ -46,18 +57,20 @@ export function callResult(
     requestId: outcome.requestId,
     replayed: outcome.replayed,
   };
-  const { raw } = tool;
-  if (raw === undefined) return fieldsResult(output, meta);
-  const { [raw.data]: data, ...fields } = output;
-  const named = raw.fileName === undefined ? undefined : output[raw.fileName];
-  const result = fieldsResult(fields, meta);
-  const file = fileContent(
-    String(data),
-    String(output[raw.mimeType]),
-    String(named ?? tool.name),
-    outcome.requestId,
-  );
-  return { ...result, content: [file, ...result.content] };
+  const { raw, optionalFile } = tool;
+  const withFile = (fields: Fields, data: unknown, mimeType: string, name: string): CallToolResult => {
+    const result = fieldsResult(fields, meta);
+    const file = fileContent(String(data), mimeType, name, outcome.requestId);
+    return { ...result, content: [file, ...result.content] };
+  };
+  if (raw !== undefined) {
+    const { [raw.data]: data, ...fields } = output;
+    const named = raw.fileName === undefined ? undefined : output[raw.fileName];
+    return withFile(fields, data, String(output[raw.mimeType]), String(named ?? tool.name));
+  }
+  const mimeType = optionalFile?.mimeTypeOf(output) ?? null;
+  if (optionalFile === undefined || mimeType === null) return fieldsResult(output, meta);
+  return withFile({ ...output, [optionalFile.data]: null }, output[optionalFile.data], mimeType, tool.name);
 }
 
 /** JSON Schema of the structured content of a refusal. `schemas/errors.ts` lists the codes and their members. */

@@ -16,6 +16,7 @@ const CALL: readonly ErrorCode[] = [
   'network_not_allowed',
   'account_suspended',
   'idempotency_key_used',
+  'cancelled',
   'body_too_large',
   'unsupported_media_type',
   'invalid_input',

@@ -20,6 +20,7 @@ import {
   resent,
   rotateBody,
   rotatedSecret,
+  testBody,
   webhook,
   webhookChangeBody,
 } from '../../schemas/webhookRows.ts';
@@ -47,6 +48,7 @@ const NAMED: Readonly<Record<string, object>> = {
   CreateWebhookEndpointInput: newWebhookBody,
   WebhookEndpointChange: webhookChangeBody,
   DeliveryAttempt: attempt,
+  WebhookTest: testBody,
   SecretRotation: rotateBody,
   RotatedSecret: rotatedSecret,
   ResendRequest: resendBody,

@@ -6,11 +6,15 @@ import { problemResponses, type SharedResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
 
+/** Meaning of a path parameter, by the segment before it. */
+const ITEMS: Readonly<Record<string, string>> = { keys: 'API key', webhooks: 'webhook endpoint' };
+
 const pathParameters = (path: string): Json[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+  [...path.matchAll(/\/(\w+)\/\{(\w+)\}/g)].map(([, list = '', name]) => ({
     name,
     in: 'path',
     required: true,
+    description: `Id of the ${ITEMS[list] ?? 'item'}.`,
     schema: { type: 'string' },
   }));
 

@@ -29,7 +29,7 @@ function mediaTypes(schema: PropertySchema | undefined): string[] {
   return Array.isArray(schema?.enum) ? schema.enum.filter((type) => typeof type === 'string') : [];
 }
 
-/** The headers with the other output fields of a raw response. */
+/** The headers that carry the remaining output fields when the body is the file itself. */
 const rawHeaders = ({ output, raw }: ToolDefinition): Json =>
   Object.fromEntries([
     ...Object.entries(output.properties)

@@ -34,7 +34,7 @@ export const envelope = (kind: EventKind) =>
       id: {
         type: 'string',
         description:
-          'Id of the event, the same on every attempt. Ignore an id that you have processed already.',
+          'Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`.',
       },
       event: { type: 'string', const: kind, description: 'Kind of event.' },
       createdAt: { type: 'string', format: 'date-time', description: 'When the event occurred.' },

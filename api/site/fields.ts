@@ -36,22 +36,23 @@ function typeOf(schema: Schema): string {
   return texts(type).join(' or ') || 'any value';
 }
 
-/** A range in words. @param unit with a leading space, such as ` characters` */
-function range(least: unknown, most: unknown, unit: string): string[] {
+/** A range in words. @param units with a leading space: singular and plural, such as ` entry` and ` entries` */
+function range(least: unknown, most: unknown, units: readonly [string, string] = ['', '']): string[] {
   const known = [least, most].map((it) => (isNumber(it) && Math.abs(it) < 1e9 ? NUMBERS.format(it) : null));
   const [low, high] = known;
-  if (low != null && high != null) return [low === high ? `${low}${unit}` : `${low} to ${high}${unit}`];
-  if (low != null && low !== '0') return [`at least ${low}${unit}`];
-  return high == null ? [] : [`at most ${high}${unit}`];
+  const withUnit = (count: string): string => `${count}${count === '1' ? units[0] : units[1]}`;
+  if (low != null && high != null) return [low === high ? withUnit(low) : `${low} to ${withUnit(high)}`];
+  if (low != null && low !== '0') return [`at least ${withUnit(low)}`];
+  return high == null ? [] : [`at most ${withUnit(high)}`];
 }
 
 function limitsOf(schema: Schema): string[] {
   const { minimum, maximum, minLength, maxLength, minItems, maxItems } = schema;
   return [
     ...('const' in schema ? [`always ${show(schema.const)}`] : []),
-    ...range(minimum, maximum, ''),
-    ...range(minLength, maxLength, ' characters'),
-    ...range(minItems, maxItems, ' entries'),
+    ...range(minimum, maximum),
+    ...range(minLength, maxLength, [' character', ' characters']),
+    ...range(minItems, maxItems, [' entry', ' entries']),
     ...('default' in schema ? [`default ${show(schema.default)}`] : []),
   ];
 }

@@ -6,6 +6,7 @@ import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { errorList, errorTable } from './errorTable.ts';
 import { renderMarkdown, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
+import { priceOf, pricePerCredit } from './prices.ts';
 
 /** Values of the installation that the guides show. */
 export interface Installation {
@@ -16,6 +17,8 @@ export interface Installation {
   freeCredits: number;
   /** Credit packs on sale. */
   packs: readonly Pack[];
+  /** Whether visitors can try tools without an account. */
+  hasTrials: boolean;
 }
 
 /** Address of the local stack, which the files contain. Pages show the address of the installation instead. */
@@ -28,7 +31,17 @@ export const GUIDES = [
   { title: 'Start', names: ['quickstart', 'authentication'] },
   {
     title: 'Guides',
-    names: ['retries', 'idempotency', 'files', 'rate-limits', 'billing', 'webhooks', 'account', 'agents'],
+    names: [
+      'retries',
+      'idempotency',
+      'files',
+      'rate-limits',
+      'billing',
+      'webhooks',
+      'account',
+      'clients',
+      'agents',
+    ],
   },
   {
     title: 'Reference',
@@ -61,14 +74,12 @@ const MEGABYTE = 1_048_576;
 /** Tables that replace `<!-- insert: <name> -->` in the files. */
 function inserts({ registry, freeCredits, packs }: Installation): Record<string, Insert> {
   const tools = [...registry.values()];
-  const price = ({ amount, currency }: Pack) =>
-    new Intl.NumberFormat('en', { style: 'currency', currency }).format(amount / 100);
   const packTable = table(
-    ['Credits', 'Price', 'Price of 1,000 credits'],
+    ['Credits', 'Price', 'Price per credit'],
     packs.map((pack) => [
       new Intl.NumberFormat('en').format(pack.credits),
-      price(pack),
-      price({ ...pack, amount: (pack.amount * 1000) / pack.credits }),
+      priceOf(pack),
+      pricePerCredit(pack),
     ]),
   );
   return {

@@ -28,7 +28,7 @@ const isLanguage = (name: string): name is Language => Object.hasOwn(LANGUAGES, 
 
 for (const [name, { grammar }] of Object.entries(LANGUAGES)) highlighter.registerLanguage(name, grammar);
 
-/** A block of code. site.js adds a button that copies it. @param title default: the name of the language */
+/** A block of code. The script copy.js adds a button that copies it. @param title default: the name of the language */
 export function codeBlock(code: string, language: string, title?: string): Html {
   const known = isLanguage(language);
   const shown = title ?? (known ? LANGUAGES[language].title : 'Text');

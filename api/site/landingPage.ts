@@ -2,11 +2,16 @@ import type { ToolDefinition } from '../../schemas/tool.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
 import { type Html, html } from '../dashboard/html.ts';
+import { trialForm } from '../trial/trialForm.ts';
+import { trialNote } from '../trial/trialPage.ts';
+import { trialsOf } from '../trial/trials.ts';
 import type { Installation } from './guides.ts';
 import { codeBlock } from './highlight.ts';
 import { plainLayout, SITE_NAME } from './layout.ts';
 import { anchorOf } from './markdown.ts';
-import { creditsOf, outputOf, pictureOf } from './toolPage.ts';
+import { resultImage } from './pictures.ts';
+import { priceOf, pricePerCredit } from './prices.ts';
+import { creditsOf, outputOf } from './toolPage.ts';
 
 /** The tool of the first example. */
 const FIRST = 'hash-text';
@@ -35,11 +40,10 @@ ${fields.slice(0, SHOWN_FIELDS).map(
 }
 
 function card(tool: ToolDefinition): Html {
-  const picture = pictureOf(tool);
   return html`<li>
 <h4><a href="/docs/tools/${tool.name}">${tool.title}</a> <span class="tag">${creditsOf(tool.price)}</span></h4>
 <p>${summaryOf(tool)}</p>
-${picture === null ? outputExcerpt(tool) : html`<img src="${picture}" alt="A result of ${tool.name}" loading="lazy" width="480" height="270">`}
+${resultImage(tool) ?? outputExcerpt(tool)}
 </li>
 `;
 }
@@ -67,10 +71,23 @@ const PROMISES = [
   },
 ];
 
+function trials({ registry, hasTrials }: Installation): Html | null {
+  if (!hasTrials) return null;
+  return html`<section id="try"><h2>Try it</h2>
+<div class="trials">
+${trialsOf(registry).map(
+  (trial) => html`<div>
+<h3><a href="/docs/tools/${trial.tool.name}">${trial.tool.title}</a></h3>
+${trialForm(trial)}</div>
+`,
+)}</div>
+${trialNote}
+</section>
+`;
+}
+
 function pricing({ packs, freeCredits }: Installation): Html {
   const number = new Intl.NumberFormat('en');
-  const price = (amount: number, currency: string) =>
-    new Intl.NumberFormat('en', { style: 'currency', currency }).format(amount / 100);
   return html`<section id="pricing"><h2>Pricing</h2>
 <p>Credits are bought in advance. A new account starts with ${freeCredits} free credits.
 <a href="/docs/billing">Prices of all tools</a></p>
@@ -79,8 +96,8 @@ ${
     ? null
     : html`<ul class="packs">
 ${packs.map(
-  ({ credits, amount, currency }) => html`<li><strong>${number.format(credits)}</strong> credits
-<span class="amount">${price(amount, currency)}</span></li>
+  (pack) => html`<li><strong>${number.format(pack.credits)}</strong> credits
+<span class="amount">${priceOf(pack)}, ${pricePerCredit(pack)} per credit</span></li>
 `,
 )}</ul>`
 }</section>`;
@@ -88,7 +105,7 @@ ${packs.map(
 
 /** The page at `/`. */
 export function landingPage(installation: Installation): string {
-  const { registry, baseUrl } = installation;
+  const { registry, baseUrl, hasTrials } = installation;
   const first = registry.get(FIRST);
   const [example] = first?.examples ?? [];
   const curl =
@@ -101,7 +118,7 @@ export function landingPage(installation: Installation): string {
 <h1>${registry.size} tools behind one HTTP API</h1>
 <p class="lead">Take a screenshot, convert a Word document, look up a DNS record, check a certificate. POST a JSON object, get a
 JSON object back, and pay only for results.</p>
-<p class="actions"><a class="button primary" href="/dashboard">Create an API key</a> <a class="button" href="/docs/quickstart">Quickstart</a></p>
+<p class="actions"><a class="button primary" href="/dashboard/sign-up">Create an API key</a> ${hasTrials ? html`<a class="button" href="#try">Try it</a> ` : null}<a class="button" href="/docs/quickstart">Quickstart</a></p>
 </div>
 <div>
 ${codeBlock(curl ?? '', 'sh', 'Request')}${codeBlock(outputOf(example?.output ?? {}), 'json', 'Response')}</div>
@@ -111,7 +128,7 @@ ${PROMISES.map(
   ({ title, text, href }) => html`<li><h2><a href="${href}">${title}</a></h2><p>${text}</p></li>
 `,
 )}</ul>
-<section><h2>Tools</h2>
+${trials(installation)}<section><h2>Tools</h2>
 ${groupTools([...registry.values()]).map(
   ({ title, tools }) => html`<h3 id="${anchorOf(title)}">${title}</h3>
 <ul class="tools">

@@ -1,5 +1,6 @@
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html, ownMarkup } from '../dashboard/html.ts';
 import type { Page, Section } from './page.ts';
+import { STYLE } from './style.ts';
 
 export const SITE_NAME = 'Utility Tools API';
 
@@ -34,7 +35,7 @@ ${markdown === undefined ? null : html`<link rel="alternate" type="text/markdown
 <meta property="og:image:height" content="630">
 <meta name="twitter:card" content="summary_large_image">
 <link rel="icon" href="/favicon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/docs/assets/site.css">
+<style>${ownMarkup(STYLE)}</style>
 <script src="/docs/assets/site.js" defer></script>
 </head>`;
 
@@ -61,6 +62,7 @@ ${LINKS.map(
 `,
 )}</ul></nav>
 <form class="search" role="search" action="/docs/search"><input type="search" name="q" value="${query}" placeholder="Search the docs" aria-label="Search the docs" maxlength="100"></form>
+<button class="scheme" type="button" aria-label="Dark colours" aria-pressed="false"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"/><path d="M12 3a9 9 0 0 1 0 18z"/></svg></button>
 <a class="button" href="/dashboard">Dashboard</a>
 </header>`;
 
@@ -72,6 +74,7 @@ const FOOTER = html`<footer class="foot">
 <li><a href="/llms.txt">llms.txt</a></li>
 <li><a href="/docs/changelog">Changelog</a></li>
 <li><a href="/docs/security">Security</a></li>
+<li><a href="/status">Status</a></li>
 <li><a href="/dashboard">Dashboard</a></li>
 </ul>
 </footer>`;

@@ -42,6 +42,9 @@ function hrefOf(href: string, linkTo: LinkTo): string | null {
 /** Replaces links in Markdown by their texts. */
 export const withoutLinks = (text: string): string => text.replaceAll(/\[([^[\]]*)\]\([^()]*\)/g, '$1');
 
+/** Lets names and paths in the columns of a table break after `/`, `.` and `_`, and nowhere else. */
+const breakable = (code: string): string => code.replaceAll(/(?<=[\w}])[/._](?=[\w{])/g, '$&<wbr>');
+
 /** Renders Markdown of this project. Headings become links to themselves, and wide tables scroll. */
 export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
   const headings: Heading[] = [];
@@ -69,7 +72,7 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
         return target === null ? inner : html`<a href="${target}">${ownMarkup(inner)}</a>`.markup;
       },
       table(token: Tokens.Table) {
-        const table = Renderer.prototype.table.call(this, token);
+        const table = Renderer.prototype.table.call(this, token).replaceAll(/<code>[^<]*/g, breakable);
         return `<div class="wide" tabindex="0" role="group" aria-label="Table">${table}</div>\n`;
       },
       code: ({ text: code, lang }: Tokens.Code) => codeBlock(code, lang ?? '').markup,

@@ -26,7 +26,8 @@ const EXCERPT_CHARACTERS = 180;
 const plain = (text: string): string =>
   withoutLinks(text)
     .replaceAll(/^```.*$|^\|[ :|-]+\|$/gm, '')
-    .replaceAll(/[`*|]/g, ' ')
+    .replaceAll(/^\s*- |[`*]/gm, '')
+    .replaceAll('|', ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
 

@@ -2,15 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { groupTools } from '../../schemas/toolGroups.ts';
 import { html } from '../dashboard/html.ts';
-import { styleSheet } from '../dashboard/styleSheet.ts';
+import { scriptFile } from '../dashboard/scriptFile.ts';
 import { createDocument, type Document } from '../http/document.ts';
 import { GUIDES, type Installation, loadGuides } from './guides.ts';
 import { llmsText, overviewPage, toolsPage } from './indexPages.ts';
 import { landingPage } from './landingPage.ts';
 import { docsLayout } from './layout.ts';
 import type { Page, Section } from './page.ts';
+import { pictureFiles } from './pictures.ts';
 import { createSearch } from './search.ts';
-import { pictureOf, toolPage } from './toolPage.ts';
+import { toolPage } from './toolPage.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const MARKDOWN = 'text/markdown; charset=utf-8';
@@ -35,21 +36,18 @@ const unlisted = (path: string, title: string, body: Page['body']): Page => ({
   body,
 });
 
-async function ownFile(type: string, name: string): Promise<Document> {
-  return createDocument(type, await readFile(new URL(name, import.meta.url)));
+async function ownFile(type: string, file: string | URL): Promise<Document> {
+  return createDocument(type, await readFile(new URL(file, import.meta.url)));
 }
 
 /** The files that pages refer to. */
-async function assets({ registry }: Installation): Promise<[string, Document][]> {
-  const pictures = [...registry.values()].flatMap((tool) => pictureOf(tool) ?? []);
-  const files = pictures.map(
-    async (path) =>
-      [path, await ownFile('image/webp', path.replace('/docs/assets/', './'))] satisfies [string, Document],
+async function assets(): Promise<[string, Document][]> {
+  const files = pictureFiles().map(
+    async ([path, file]) => [path, await ownFile('image/webp', file)] satisfies [string, Document],
   );
   return [
     ...(await Promise.all(files)),
-    ['/docs/assets/site.css', styleSheet(new URL('./site.css', import.meta.url))],
-    ['/docs/assets/site.js', await ownFile('text/javascript; charset=utf-8', './site.js')],
+    ['/docs/assets/site.js', scriptFile(new URL('./scripts/', import.meta.url))],
     ['/favicon.svg', await ownFile('image/svg+xml', './favicon.svg')],
     ['/favicon.ico', await ownFile('image/x-icon', './favicon.ico')],
     ['/social-card.png', await ownFile('image/png', './social-card.png')],
@@ -117,7 +115,7 @@ export async function createSite(installation: Installation): Promise<Site> {
     documents: new Map<string, Document>([
       ['/', landing],
       ...rendered,
-      ...(await assets(installation)),
+      ...(await assets()),
       ['/llms.txt', createDocument(TEXT, llmsText(sections, baseUrl))],
       ['/robots.txt', createDocument(TEXT, robots(baseUrl))],
       [

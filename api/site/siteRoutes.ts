@@ -3,17 +3,26 @@ import type { Context, State } from '../http/context.ts';
 import { sendDocument } from '../http/document.ts';
 import type { Installation } from './guides.ts';
 import type { Site } from './site.ts';
+import { STYLE_SOURCE } from './style.ts';
 
-/** Permits only this origin, and neither inline scripts nor inline styles. */
+/** Permits only this origin, images in data URLs and the style sheet of the site; no other inline style and no inline script. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
+  `style-src ${STYLE_SOURCE}`,
+  "img-src 'self' data:",
+  "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** Headers of all pages of the site. */
+export const SITE_HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Referrer-Policy': 'strict-origin-when-cross-origin',
+  'X-Content-Type-Options': 'nosniff',
+};
 
 /** Files at the root of the site. */
 const ROOT = [
@@ -43,17 +52,11 @@ export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: 
     );
     return rendered;
   };
-  const secure = (ctx: Context) =>
-    ctx.set({
-      'Content-Security-Policy': POLICY,
-      'Referrer-Policy': 'strict-origin-when-cross-origin',
-      'X-Content-Type-Options': 'nosniff',
-    });
 
   const send = async (ctx: Context) => {
     const { documents, notFound } = await site();
     const document = documents.get(ctx.path);
-    secure(ctx);
+    ctx.set(SITE_HEADERS);
     await sendDocument(ctx, document ?? notFound);
     if (document === undefined) ctx.status = 404;
   };
@@ -62,7 +65,7 @@ export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: 
   router.get('/docs.md', send);
   router.get('/docs/search', async (ctx: Context) => {
     const { q } = ctx.query;
-    secure(ctx);
+    ctx.set(SITE_HEADERS);
     ctx.set('Cache-Control', 'no-store');
     ctx.type = 'html';
     const { search } = await site();

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
@@ -12,8 +12,9 @@ import { REMEDIES } from '../openapi/remedies.ts';
 import { errorList } from './errorTable.ts';
 import { fieldLines, fieldList, fieldsOf } from './fields.ts';
 import { codeBlock } from './highlight.ts';
-import { renderInline } from './markdown.ts';
+import { renderInline, renderMarkdown } from './markdown.ts';
 import type { Page } from './page.ts';
+import { pictureFigure } from './pictures.ts';
 
 /** Longer strings in examples, such as base64 files, are truncated. */
 const SHOWN_CHARACTERS = 100;
@@ -26,6 +27,8 @@ export const outputOf = (output: Record<string, unknown>): string => JSON.string
 
 export const creditsOf = (price: number): string => (price === 1 ? '1 credit' : `${price} credits`);
 
+/** Lines of the form's request that are visible without scrolling. */
+const LONGEST_INPUT = 12;
 const MEGABYTE = 1_048_576;
 
 /** Rows of the table of limits: name and Markdown. */
@@ -60,11 +63,10 @@ function mimeTypes({ raw, output }: ToolDefinition): string[] {
   return (Array.isArray(values) ? values : [only]).filter((it) => typeof it === 'string');
 }
 
-const PICTURES = new URL('./pictures/', import.meta.url);
-
-/** URL path of a sample image that the tool created; null if there is none. */
-export function pictureOf({ name }: Pick<ToolDefinition, 'name'>): string | null {
-  return existsSync(new URL(`${name}.webp`, PICTURES)) ? `/docs/assets/pictures/${name}.webp` : null;
+/** Questions about the tool and their answers in Markdown, with headings of the third level; null if there are none. */
+function questionsOf({ name }: Pick<ToolDefinition, 'name'>): string | null {
+  const file = new URL(`./questions/${name}.md`, import.meta.url);
+  return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
 function exampleMarkup(tool: ToolDefinition, baseUrl: string): Html {
@@ -87,6 +89,27 @@ ${codeBlock(code, language)}</details>
   })}`;
 }
 
+/**
+ * A form that runs the tool with the visitor's key. The script run.js shows it. The request has only the required fields,
+ * because the small sizes in examples are useless in a paid call.
+ */
+function runMarkup({ name, price, examples, input: { required } }: ToolDefinition): Html {
+  const fields = Object.entries(examples[0]?.input ?? {}).filter(([field]) => required.includes(field));
+  const input = JSON.stringify(Object.fromEntries(fields), null, 2);
+  return html`<details class="try run" hidden>
+<summary>Run it with your key</summary>
+<form data-path="/api/v1/tools/${name}">
+<p class="whole"><label for="run-key">API key, kept only on this page until you leave it</label>
+<input id="run-key" type="password" autocomplete="off" required></p>
+<p class="whole"><label for="run-input">Request</label>
+<textarea id="run-input" rows="${Math.min(input.split('\n').length, LONGEST_INPUT)}" spellcheck="false">${input}</textarea></p>
+<p><button class="button primary">Run (${creditsOf(price)})</button></p>
+</form>
+<div class="ending" role="status"></div>
+</details>
+`;
+}
+
 const errorMarkup = (own: readonly ErrorCode[], common: readonly ErrorCode[]): Html => {
   const link = (code: ErrorCode) => html`<a href="/docs/errors#${code}"><code>${code}</code></a>`;
   return html`${
@@ -103,7 +126,19 @@ ${own.map(
 `;
 };
 
-function markdownOf(tool: ToolDefinition, baseUrl: string, own: ErrorCode[], common: ErrorCode[]): string {
+interface Codes {
+  /** Errors that the tool's definition names. */
+  own: readonly ErrorCode[];
+  /** Errors that every tool can return. */
+  common: readonly ErrorCode[];
+}
+
+function markdownOf(
+  tool: ToolDefinition,
+  baseUrl: string,
+  { own, common }: Codes,
+  questions: string | null,
+): string {
   const { title, name, description, input, output, examples } = tool;
   const [example] = examples;
   const curl =
@@ -145,13 +180,10 @@ ${fieldLines(fieldsOf(output), false)}
 ${own.length === 0 ? 'The tool has no specific errors.' : errorList(own)}
 
 [Errors](/docs/errors.md) that every tool can return: ${common.map((code) => `\`${code}\``).join(', ')}.
-`;
+${questions === null ? '' : `\n## Questions\n\n${questions}`}`;
 }
 
-const HEADINGS = ['Example', 'Behaviour', 'Limits', 'Request', 'Response', 'Errors'].map((text) => ({
-  id: text.toLowerCase(),
-  text,
-}));
+const HEADINGS = ['Example', 'Behaviour', 'Limits', 'Request', 'Response', 'Errors'];
 
 /** Sentences in a paragraph of a description. */
 const SENTENCES = 3;
@@ -170,7 +202,7 @@ export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
   const { name, title, price, description, input, output } = tool;
   const own = [...new Set(tool.errors)];
   const common = codesOfTool(tool).filter((code) => !own.includes(code));
-  const picture = pictureOf(tool);
+  const questions = questionsOf(tool);
   const heading = (
     text: string,
   ) => html`<h2 id="${text.toLowerCase()}"><a href="#${text.toLowerCase()}">${text}</a></h2>
@@ -179,16 +211,16 @@ export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
     path: `/docs/tools/${name}`,
     title,
     summary: summaryOf(tool),
-    markdown: markdownOf(tool, baseUrl, own, common),
-    headings: HEADINGS,
+    markdown: markdownOf(tool, baseUrl, { own, common }, questions),
+    headings: [...HEADINGS, ...(questions === null ? [] : ['Questions'])].map((text) => ({
+      id: text.toLowerCase(),
+      text,
+    })),
     body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span> <a class="button" href="/dashboard/tools/${name}">Run this tool in the dashboard</a></p>
 <p class="lead">${summaryOf(tool)}</p>
-${
-  picture === null
-    ? null
-    : html`<figure class="picture"><img src="${picture}" alt="A result of ${name}" loading="lazy"></figure>
-`
-}${heading('Example')}${exampleMarkup(tool, baseUrl)}${heading('Behaviour')}${paragraphs(description).map(
+${pictureFigure(tool)}${heading('Example')}${exampleMarkup(tool, baseUrl)}${runMarkup(tool)}${heading('Behaviour')}${paragraphs(
+  description,
+).map(
   (text) => html`<p>${renderInline(text)}</p>
 `,
 )}${heading('Limits')}<table class="facts"><tbody>
@@ -198,6 +230,8 @@ ${limitRows(tool).map(
 )}</tbody></table>
 ${heading('Request')}<p>One JSON object. Unknown fields are rejected.</p>
 ${fieldList(fieldsOf(input), 'request', true)}${heading('Response')}<p>Every field is present; a field without a value is <code>null</code>.</p>
-${fieldList(fieldsOf(output), 'response', false)}${heading('Errors')}${errorMarkup(own, common)}`,
+${fieldList(fieldsOf(output), 'response', false)}${heading('Errors')}${errorMarkup(own, common)}${
+  questions === null ? null : html`${heading('Questions')}${renderMarkdown(questions, () => null).body}`
+}`,
   };
 }

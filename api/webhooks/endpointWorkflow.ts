@@ -5,8 +5,9 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure, ServerFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
+import type { EventKind } from '../../schemas/events.ts';
 import type { Resend } from '../../store/deliveries.ts';
 import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import {
@@ -19,6 +20,7 @@ import {
   webhookEndpointOptions,
 } from '../../workflows/contract.ts';
 import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';
+import { createKeyedQueue } from './keyedQueue.ts';
 
 /**
  * The operations of clients on the workflow of a webhook endpoint, which controls its attempts, failure count and
@@ -42,8 +44,14 @@ export interface EndpointWorkflow {
    * @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited
    */
   resend(endpointId: string, selection: Resend): Promise<number>;
-  /** @returns the id of the attempt @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited */
-  test(endpointId: string, testId: string): Promise<string>;
+  /**
+   * Sends a test event of this kind (default: `webhook.test`).
+   *
+   * @returns the id of the attempt
+   *
+   * @throws ServiceError not_found, endpoint_disabled, pool_busy, rate_limited
+   */
+  test(endpointId: string, testId: string, kind?: EventKind): Promise<string>;
 }
 
 /**
@@ -64,6 +72,16 @@ const RESOURCE_EXHAUSTED = 8;
 /** How long an update that the workflow has not received is sent again. */
 const ADMISSION_TIMEOUT_MS = 10_000;
 const ADMISSION_RETRY_MS = 250;
+/**
+ * Failure type of an update that the Temporal server rejects because a worker completed its workflow task without
+ * processing it (`unprocessedUpdateFailure` in Temporal 1.29).
+ */
+const UNPROCESSED = 'UnprocessedUpdate';
+/**
+ * Number of tests of one endpoint that this process has in flight. The others wait here: several API processes together
+ * stay below Temporal's limit of ten updates, and a worker that loads the workflow gets few updates at once.
+ */
+const TESTS_AT_ONCE = 4;
 const RETRY_AFTER_SECONDS = 5;
 /**
  * Error codes with which the workflow refuses an update and which a later request may not get. Their responses (429,
@@ -99,7 +117,16 @@ function statusOf(error: unknown): number | null {
  */
 const isUnprocessed = (error: unknown): boolean =>
   statusOf(error) === RESOURCE_EXHAUSTED ||
-  (error instanceof WorkflowUpdateFailedError && error.cause instanceof ServerFailure);
+  (error instanceof WorkflowUpdateFailedError &&
+    error.cause instanceof ApplicationFailure &&
+    error.cause.type === UNPROCESSED);
+
+const tooManyRequests = (cause: unknown): ServiceError =>
+  new ServiceError('rate_limited', {
+    detail: 'Too many requests for this webhook endpoint are running.',
+    retryAfter: RETRY_AFTER_SECONDS,
+    cause,
+  });
 
 /** Converts rejected updates and transport errors to errors of the error table. */
 function asServiceError(error: unknown): unknown {
@@ -123,6 +150,8 @@ function asServiceError(error: unknown): unknown {
 }
 
 export function createEndpointWorkflow(client: Client): EndpointWorkflow {
+  const queueTest = createKeyedQueue(TESTS_AT_ONCE);
+
   /**
    * Sends an update. Sends it again if the workflow has not received it, the connection fails, or the workflow run ends
    * before it has accepted the update.
@@ -146,12 +175,7 @@ export function createEndpointWorkflow(client: Client): EndpointWorkflow {
         );
       } catch (error) {
         if (isUnprocessed(error)) {
-          if (Date.now() + ADMISSION_RETRY_MS > admissionDeadline)
-            throw new ServiceError('rate_limited', {
-              detail: 'Too many requests for this webhook endpoint are running.',
-              retryAfter: RETRY_AFTER_SECONDS,
-              cause: error,
-            });
+          if (Date.now() + ADMISSION_RETRY_MS > admissionDeadline) throw tooManyRequests(error);
           await pause(ADMISSION_RETRY_MS);
           continue;
         }
@@ -186,11 +210,18 @@ export function createEndpointWorkflow(client: Client): EndpointWorkflow {
       retryUpdate(endpointId, (options) =>
         client.workflow.executeUpdateWithStart(resend, { ...options, args: [selection] }),
       ),
-    test(endpointId, testId) {
+    async test(endpointId, testId, kind = 'webhook.test') {
       const beginUntil = Date.now() + TEST_START_MS;
-      return retryUpdate(endpointId, (options) =>
-        client.workflow.executeUpdateWithStart(test, { ...options, args: [testId, beginUntil] }),
-      );
+      const send = () =>
+        retryUpdate(endpointId, (options) =>
+          client.workflow.executeUpdateWithStart(test, { ...options, args: [testId, beginUntil, kind] }),
+        );
+      const waiting = AbortSignal.timeout(ADMISSION_TIMEOUT_MS);
+      try {
+        return await queueTest(endpointId, waiting, send);
+      } catch (error) {
+        throw error === waiting.reason ? tooManyRequests(error) : error;
+      }
     },
   };
 }

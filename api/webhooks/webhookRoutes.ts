@@ -23,10 +23,12 @@ export function webhookRoutes(serve: Serve, webhooks: Webhooks): void {
     await webhooks.remove(caller.account._id, id);
     return undefined;
   });
-  serve(testWebhook, ({ caller, id }) => webhooks.test(caller.account._id, id, 'api'));
+  serve(testWebhook, ({ caller, id, body }) => webhooks.test(caller.account._id, id, body.event, 'api'));
   serve(enableWebhook, ({ caller, id }) => webhooks.enable(caller.account._id, id));
-  serve(rotateSecret, ({ caller, id, body }) => webhooks.rotateSecret(caller.account._id, id, body.force));
-  serve(activateSecret, ({ caller, id }) => webhooks.activateSecret(caller.account._id, id));
+  serve(rotateSecret, ({ caller, id, body, actor }) =>
+    webhooks.rotateSecret(caller.account._id, id, body.force, actor),
+  );
+  serve(activateSecret, ({ caller, id, actor }) => webhooks.activateSecret(caller.account._id, id, actor));
   serve(resendDeliveries, ({ caller, id, body }) => webhooks.resend(caller.account._id, id, body));
   serve(listAttempts, ({ caller, id, query }) => webhooks.attempts(caller.account._id, id, query));
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Guard } from '../../egress/guard.ts';
+import type { DeliveryRow } from '../../schemas/accountRows.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import type { EventKind } from '../../schemas/events.ts';
 import { isLocalhost } from '../../schemas/formats/localhost.ts';
 import type {
   AttemptRow,
@@ -14,9 +16,12 @@ import type { TokenResult } from '../../store/buckets.ts';
 import { RESEND_WITHIN_MS } from '../../store/deliveries.ts';
 import type { DeliveryAttempts } from '../../store/deliveryAttempts.ts';
 import type { Lists } from '../../store/lists.ts';
+import type { EventDoc } from '../../store/mongo.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
+import type { Actor } from '../../store/securityLog.ts';
+import type { DeliveryAttemptDoc } from '../../store/webhookDocs.ts';
 import type { WebhookEndpoints } from '../../store/webhookEndpoints.ts';
-import { attemptRow, webhookRow } from '../account/rows.ts';
+import { attemptRow, deliveryRow, webhookRow } from '../account/rows.ts';
 import type { EndpointWorkflow } from './endpointWorkflow.ts';
 
 /** Operations on webhook endpoints, shared by the Account API and the dashboard. */
@@ -32,18 +37,29 @@ export interface Webhooks {
   /** @throws ServiceError as `create` */
   change(accountId: string, id: string, body: WebhookChangeBody): Promise<WebhookRow>;
   remove(accountId: string, id: string): Promise<void>;
+  /** Tells the workflows of deleted endpoints that their remaining deliveries have failed. */
+  wakeDeleted(ids: readonly string[]): Promise<void>;
   /**
-   * Sends a test event. @param from where the request comes from; the limit depends on it, see `TEST_LIMITS`
+   * Sends a test event of this kind. @param from where the request comes from; the limit depends on it, see `TEST_LIMITS`
    * @throws ServiceError endpoint_disabled, pool_busy, rate_limited
    */
-  test(accountId: string, id: string, from: keyof typeof TEST_LIMITS): Promise<AttemptRow>;
+  test(accountId: string, id: string, kind: EventKind, from: keyof typeof TEST_LIMITS): Promise<AttemptRow>;
   enable(accountId: string, id: string): Promise<WebhookRow>;
   /** @throws ServiceError rotation_pending */
-  rotateSecret(accountId: string, id: string, force: boolean): Promise<{ secret: string }>;
-  activateSecret(accountId: string, id: string): Promise<WebhookRow>;
+  rotateSecret(accountId: string, id: string, force: boolean, actor: Actor): Promise<{ secret: string }>;
+  activateSecret(accountId: string, id: string, actor: Actor): Promise<WebhookRow>;
   /** @throws ServiceError endpoint_disabled, invalid_input */
   resend(accountId: string, id: string, body: ResendBody): Promise<{ queued: number }>;
   attempts(accountId: string, id: string, page: PageRequest): Promise<Page<AttemptRow>>;
+  /** Returns a delivery to the endpoint, with its payload and its newest attempts. @throws ServiceError not_found */
+  delivery(accountId: string, id: string, deliveryId: string): Promise<DeliveryDetails>;
+}
+
+export interface DeliveryDetails {
+  delivery: DeliveryRow;
+  event: EventDoc;
+  /** Newest first, at most `SHOWN_ATTEMPTS`. */
+  attempts: AttemptRow[];
 }
 
 interface Dependencies {
@@ -58,6 +74,8 @@ interface Dependencies {
   onError: (error: unknown) => void;
 }
 
+/** Attempts that are shown with a delivery: those of several resends. */
+export const SHOWN_ATTEMPTS = 50;
 const LOOKUP_TIMEOUT_MS = 10_000;
 /**
  * Rate limits of test events per account: 10 per minute from the dashboard, and 60 per minute in bursts of at most 20
@@ -100,6 +118,10 @@ function parseSince(text: string): string {
 
 export function createWebhooks(deps: Dependencies): Webhooks {
   const { endpoints, attempts, lists, workflow, egress, takeToken, onError } = deps;
+  const asRows = async (docs: readonly DeliveryAttemptDoc[]): Promise<AttemptRow[]> => {
+    const exchanges = await attempts.exchanges(docs.map(({ _id }) => _id));
+    return docs.map((attempt) => attemptRow(attempt, exchanges.get(attempt._id)));
+  };
   const get: Webhooks['get'] = async (accountId, id) => webhookRow(await endpoints.find(accountId, id));
 
   return {
@@ -135,7 +157,11 @@ export function createWebhooks(deps: Dependencies): Webhooks {
       await workflow.wake(id).catch(onError);
     },
 
-    async test(accountId, id, from) {
+    async wakeDeleted(ids) {
+      await Promise.all(ids.map((id) => workflow.wake(id).catch(onError)));
+    },
+
+    async test(accountId, id, kind, from) {
       await endpoints.find(accountId, id);
       const taken = await takeToken?.(`webhook-test:${from}:${accountId}`, TEST_LIMITS[from]);
       if (taken?.allowed === false)
@@ -143,10 +169,10 @@ export function createWebhooks(deps: Dependencies): Webhooks {
           detail: `An account can send at most ${Math.round(TEST_LIMITS[from].rate * 60)} test events per minute.`,
           retryAfter: taken.retryAfterSeconds,
         });
-      const attemptId = await workflow.test(id, randomUUID());
-      const row = await attempts.find(attemptId);
-      if (row === null) throw new ServiceError('not_found');
-      return attemptRow(row, await attempts.bodies([attemptId]));
+      const attempt = await attempts.find(await workflow.test(id, randomUUID(), kind));
+      const [row] = attempt === null ? [] : await asRows([attempt]);
+      if (row === undefined) throw new ServiceError('not_found');
+      return row;
     },
 
     async enable(accountId, id) {
@@ -155,11 +181,12 @@ export function createWebhooks(deps: Dependencies): Webhooks {
       return get(accountId, id);
     },
 
-    rotateSecret: async (accountId, id, force) => ({
-      secret: await endpoints.rotateSecret(accountId, id, force),
+    rotateSecret: async (accountId, id, force, actor) => ({
+      secret: await endpoints.rotateSecret(accountId, id, force, actor),
     }),
 
-    activateSecret: async (accountId, id) => webhookRow(await endpoints.activateSecret(accountId, id)),
+    activateSecret: async (accountId, id, actor) =>
+      webhookRow(await endpoints.activateSecret(accountId, id, actor)),
 
     async resend(accountId, id, body) {
       await endpoints.find(accountId, id);
@@ -171,8 +198,15 @@ export function createWebhooks(deps: Dependencies): Webhooks {
     async attempts(accountId, id, page) {
       await endpoints.find(accountId, id);
       const { items, nextCursor } = await lists.attempts(id, page);
-      const bodies = await attempts.bodies(items.map(({ _id }) => _id));
-      return { items: items.map((row) => attemptRow(row, bodies)), nextCursor };
+      return { items: await asRows(items), nextCursor };
+    },
+
+    async delivery(accountId, id, deliveryId) {
+      const found = await lists.delivery(accountId, deliveryId);
+      if (found === null || found.delivery.endpointId !== id) throw new ServiceError('not_found');
+      const { delivery, event } = found;
+      const rows = await asRows(await attempts.ofDelivery(delivery, SHOWN_ATTEMPTS));
+      return { delivery: deliveryRow(delivery), event, attempts: rows };
     },
   };
 }

@@ -77,7 +77,7 @@ const spf = {
         'Result for senders that nothing else matches, also by `redirect`; null without a valid record.',
     },
     lookups: countOrNull(
-      'Terms that need DNS, included records counted; at most 10 are allowed. Counting stops at the eleventh.',
+      'Number of terms that need DNS lookups, including those of included records; at most 10 are allowed. Counting stops at the eleventh.',
     ),
     voidLookups: countOrNull('Those of them that found nothing; at most 2 are allowed.'),
     included: {

@@ -108,13 +108,3 @@ export const checkPicture = ({ format, selector }: { format?: string; selector?:
   format === 'pdf' && selector !== undefined
     ? [{ pointer: '/selector', message: 'cannot be combined with format pdf' }]
     : [];
-
-/** A white image of 100 x 100 pixels, for examples. */
-export const EXAMPLE_PICTURE = {
-  fileBase64:
-    'iVBORw0KGgoAAAANSUhEUgAAAGQAAABkAQAAAABYmaj5AAAAGUlEQVR4nGP4DwUMo4xRxihjlDHKGGWQxQAAoRpkqk2aXj4AAAAASUVORK5CYII=',
-  mimeType: 'image/png',
-  width: 100,
-  height: 100,
-  truncated: false,
-} as const;

@@ -1,11 +1,5 @@
-import {
-  checkPicture,
-  EXAMPLE_PICTURE,
-  heightField,
-  PICTURE_INPUT,
-  PICTURE_OUTPUT,
-  widthField,
-} from '../formats/picture.ts';
+import { exampleFile } from '../formats/exampleFile.ts';
+import { checkPicture, heightField, PICTURE_INPUT, PICTURE_OUTPUT, widthField } from '../formats/picture.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -50,7 +44,18 @@ export default defineTool({
     required: ['fileBase64', 'mimeType', 'width', 'height', 'truncated'],
     additionalProperties: false,
   },
-  examples: [{ input: { html: '<h1>Hi</h1>', width: 100, height: 100 }, output: EXAMPLE_PICTURE }],
+  examples: [
+    {
+      input: { html: '<h1>Hi</h1>', width: 100, height: 100 },
+      output: {
+        fileBase64: exampleFile('html-to-image.png').fileBase64,
+        mimeType: 'image/png',
+        width: 100,
+        height: 100,
+        truncated: false,
+      },
+    },
+  ],
   errors: ['source_too_large', 'target_failed', 'tool_unavailable'],
   check: checkPicture,
   raw: { data: 'fileBase64', mimeType: 'mimeType' },

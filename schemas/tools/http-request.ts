@@ -1,3 +1,4 @@
+import { EXAMPLE_PAGE } from '../formats/examplePage.ts';
 import { readRequestHeaders } from '../formats/requestHeaders.ts';
 import { RESPONSE_WARNING_CODES, RESPONSE_WARNINGS } from '../formats/responseWarnings.ts';
 import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
@@ -7,6 +8,10 @@ import { defineTool } from '../tool.ts';
 const WARNINGS = Object.entries(RESPONSE_WARNINGS)
   .map(([code, text]) => `- \`${code}\`: ${text}`)
   .join('\n');
+
+/** Media type at the start of a Content-Type header. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}/;
+const UNKNOWN_TYPE = 'application/octet-stream';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
@@ -106,8 +111,8 @@ export default defineTool({
       input: { url: 'https://example.com/', headers: { Accept: 'text/html' } },
       output: {
         statusCode: 200,
-        headers: { 'content-type': 'text/html', 'content-length': '32' },
-        body: '<!doctype html><title>Hi</title>',
+        headers: { 'content-type': 'text/html', 'content-length': `${EXAMPLE_PAGE.length}` },
+        body: EXAMPLE_PAGE,
         bodyEncoding: 'text',
         warnings: [],
         elapsedMs: 42,
@@ -123,6 +128,14 @@ export default defineTool({
     if (body !== undefined && body !== '' && (method === 'GET' || method === 'HEAD'))
       faults.push({ pointer: '/body', message: `cannot be sent with ${method}` });
     return faults;
+  },
+  optionalFile: {
+    data: 'body',
+    mimeTypeOf({ body, bodyEncoding, headers }) {
+      if (bodyEncoding === 'text' || body === '') return null;
+      const type = [headers['content-type'] ?? []].flat().at(-1) ?? '';
+      return MEDIA_TYPE.exec(type.trim().toLowerCase())?.[0] ?? UNKNOWN_TYPE;
+    },
   },
   actsOnWorld: ({ method }) => method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS',
 });

@@ -232,7 +232,7 @@ export default defineTool({
   },
   examples: [
     {
-      input: { host: 'example.com:8443' },
+      input: { host: 'example.com:443' },
       output: {
         host: 'example.com',
         ...leaf,

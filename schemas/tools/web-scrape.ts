@@ -180,16 +180,25 @@ export default defineTool({
       output: {
         finalUrl: 'https://example.com/',
         statusCode: 200,
-        title: 'Hi',
+        title: 'Example Domain',
         metaDescription: null,
         canonical: null,
-        headings: [],
-        links: [],
+        headings: [{ level: 1, text: 'Example Domain' }],
+        links: [
+          {
+            url: 'https://iana.org/domains/example',
+            text: 'Learn more',
+            internal: false,
+            nofollow: false,
+          },
+        ],
         images: [],
         openGraph: {},
         selectorMatches: null,
-        text: '',
-        wordCount: 0,
+        text:
+          'Example Domain\n\nThis domain is for use in documentation examples without needing permission. ' +
+          'Avoid use in operations.\n\nLearn more',
+        wordCount: 19,
       },
     },
   ],

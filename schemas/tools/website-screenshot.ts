@@ -1,11 +1,5 @@
-import {
-  checkPicture,
-  EXAMPLE_PICTURE,
-  heightField,
-  PICTURE_INPUT,
-  PICTURE_OUTPUT,
-  widthField,
-} from '../formats/picture.ts';
+import { exampleFile } from '../formats/exampleFile.ts';
+import { checkPicture, heightField, PICTURE_INPUT, PICTURE_OUTPUT, widthField } from '../formats/picture.ts';
 import { readRequestHeaders } from '../formats/requestHeaders.ts';
 import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
@@ -126,8 +120,12 @@ export default defineTool({
     {
       input: { url: 'https://example.com/', width: 100, height: 100 },
       output: {
-        ...EXAMPLE_PICTURE,
-        pageTitle: 'Hi',
+        fileBase64: exampleFile('website-screenshot.png').fileBase64,
+        mimeType: 'image/png',
+        width: 100,
+        height: 100,
+        truncated: false,
+        pageTitle: 'Example Domain',
         finalUrl: 'https://example.com/',
         blockedRequestCount: 0,
       },

@@ -1,3 +1,4 @@
+import { exampleFile } from '../formats/exampleFile.ts';
 import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
@@ -42,10 +43,9 @@ export default defineTool({
     {
       input: { fileUrl: 'https://example.com/letter.docx' },
       output: {
-        fileBase64: 'JVBERi0xLjYKJcOkw7zDtsOfCg==',
+        ...exampleFile('word-to-pdf.pdf'),
         mimeType: 'application/pdf',
         fileName: 'letter.pdf',
-        sizeBytes: 19,
       },
     },
   ],

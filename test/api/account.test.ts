@@ -4,6 +4,7 @@ import test from 'ava';
 import { createAccounts } from '../../store/accounts.ts';
 import { type CallDoc, openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { isRecord, type Json, recordAt } from '../helpers/json.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type SharedStack, useStack } from '../helpers/stack.ts';
 
@@ -96,7 +97,7 @@ test('a charged call appears in the call list, the ledger and the event list', a
   t.is((await account.call('hash-text', { text: 'a' })).status, 200);
 
   const { items: calls, nextCursor } = await list(account, 'calls');
-  const { id, startedAt, durationMs, ...call } = calls[0] ?? {};
+  const { id, startedAt, durationMs, phases, ...call } = calls[0] ?? {};
   t.deepEqual(call, {
     tool: 'hash-text',
     cost: 1,
@@ -107,6 +108,10 @@ test('a charged call appears in the call list, the ledger and the event list', a
   });
   t.regex(String(startedAt), TIME);
   t.true(Number.isInteger(durationMs));
+  const { accept, queue, reserve, wait, run, settle } = recordAt({ phases }, 'phases');
+  for (const ms of [accept, queue, reserve, wait, run, settle])
+    t.true(Number.isInteger(ms), JSON.stringify(phases));
+  t.is(Number(reserve) + Number(wait) + Number(run) + Number(settle), Number(durationMs));
   t.is(nextCursor, null);
 
   const { items: lines } = await list(account, 'ledger');
@@ -148,7 +153,14 @@ test('a failed call, a refused call and a running call appear in the call list',
   const { accountId } = account;
   const startedAt = new Date('2026-01-02T03:04:05.678Z');
   const ended = { startedAt, finishedAt: new Date('2026-01-02T03:04:06Z') };
-  const row = { tool: 'ping', cost: 2, charged: 0, startedAt: startedAt.toISOString(), keyPrefix: null };
+  const row = {
+    tool: 'ping',
+    cost: 2,
+    charged: 0,
+    startedAt: startedAt.toISOString(),
+    keyPrefix: null,
+    phases: null,
+  };
   for (const [state, code] of [
     ['refunded', 'target_failed'],
     ['refused', 'insufficient_credits'],
@@ -393,6 +405,65 @@ test('the statement as CSV is complete, has the same columns, and no cell that a
     [],
   );
   await store.entries.deleteMany({ accountId: account.accountId, seq: { $gte: 100 } });
+});
+
+/** Replaces the phases of a call by one field for each, as in the CSV file. */
+const flatRow = ({ phases, ...row }: Json): Json => ({
+  ...row,
+  ...Object.fromEntries(
+    Object.entries(isRecord(phases) ? phases : {}).map(([phase, ms]) => [`${phase}Ms`, ms]),
+  ),
+});
+
+test('calls as CSV are complete and filtered by tool, key and time, like the list', async (t) => {
+  const account = await makeAccount(stack, 20);
+  const other = await account.addKey({ name: 'other' });
+  const headers = { Authorization: `Bearer ${other.key}` };
+  for (const text of ['a', 'b']) t.is((await account.call('hash-text', { text })).status, 200);
+  t.is((await account.call('hash-text', { text: 'c' }, headers)).status, 200);
+  t.is((await account.call('bcrypt-hash', { password: 'a', cost: 4 })).status, 422);
+  const [row] = (await walk(account, 'calls', 100)).items;
+  const old = new Date('2026-01-01T12:00:00Z');
+  await store.calls.insertMany(
+    Array.from({ length: 1200 }, (_, i) =>
+      callRow(account.accountId, {
+        tool: i < 1100 ? 'qr-generate' : 'hash-text',
+        state: 'refunded',
+        code: 'target_failed',
+        startedAt: old,
+        finishedAt: old,
+      }),
+    ),
+  );
+  for (const [query, count] of [
+    ['', 1203],
+    ['?tool=hash-text', 103],
+    ['?tool=hash-text&from=2026-01-02T00:00:00Z', 3],
+    ['?to=2026-01-01T12:00:00Z', 0],
+    [`?key=${other.id}`, 1],
+    ['?key=dashboard&state=refunded', 1200],
+    ['?limit=1', 1203],
+  ] as const) {
+    const response = await account.manage(`/api/v1/account/calls${query}`, undefined, {
+      headers: { Accept: 'text/csv' },
+    });
+    t.is(response.status, 200, query);
+    t.is(response.headers.get('content-disposition'), 'attachment; filename="calls.csv"');
+    const [columns = [], ...rows] = parseCsv(await response.text());
+    t.is(rows.length, count, query);
+    if (query !== '') continue;
+    const expected = (await walk(account, 'calls', 100)).items.map(flatRow);
+    t.deepEqual(columns.toSorted(), Object.keys(flatRow(row ?? {})).toSorted());
+    t.deepEqual(
+      rows,
+      expected.map((it) => columns.map((column) => String(it[column] ?? ''))),
+    );
+  }
+  const refused = await account.manage('/api/v1/account/calls?from=yesterday', undefined, {
+    headers: { Accept: 'text/csv' },
+  });
+  t.is(refused.status, 422);
+  await store.calls.deleteMany({ accountId: account.accountId, startedAt: old });
 });
 
 test('lists are returned as JSON unless Accept ranks CSV above it', async (t) => {

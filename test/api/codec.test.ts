@@ -36,10 +36,10 @@ interface JsonPayload {
 
 const base64 = (bytes: Uint8Array | null | undefined): string => Buffer.from(bytes ?? []).toString('base64');
 
-/** Returns the encrypted input of the account's newest call, read from Temporal with a client that has no codec. */
-async function storedInput(): Promise<JsonPayload[]> {
+/** Returns the encrypted input of the call with this request id, read from Temporal with a client that has no codec. */
+async function storedInput(requestId: string): Promise<JsonPayload[]> {
   const callId = await withStore(stack, async ({ calls }) => {
-    const row = await calls.findOne({ accountId: account.accountId }, { sort: { startedAt: -1 } });
+    const row = await calls.findOne({ requestId });
     return row?._id ?? '';
   });
   const connection = await Connection.connect({ address: stack.temporalAddress });
@@ -78,7 +78,7 @@ const plain = (payload: JsonPayload | undefined): string =>
 async function callOnce(): Promise<JsonPayload[]> {
   const response = await account.call('hash-text', { text: SECRET_TEXT });
   if (response.status !== 200) throw new Error(await response.text());
-  return storedInput();
+  return storedInput(response.headers.get('X-Request-Id') ?? '');
 }
 
 test('an operator can decrypt the payloads of a history', async (t) => {
@@ -211,7 +211,7 @@ test('a payload is decrypted only for the workflow that it was encrypted for', a
   t.is(await opened('call-a', 'call-a'), SECRET_TEXT);
   await t.throwsAsync(opened('call-a', 'call-b'), { message: 'payload belongs to another workflow' });
   await t.throwsAsync(opened('call-a', ''), { message: 'payload belongs to another workflow' });
-  // Payloads of a schedule's runs open in all its runs, because a run passes values to the next run.
+  // Each run of a schedule can decrypt the payloads of the others, because a run passes values to the next one.
   t.is(await opened('sweep', 'sweep-2026-01-01T00:00:00Z'), SECRET_TEXT);
   await t.throwsAsync(opened('sweep', 'allowance-2026-01-01T00:00:00Z'));
 });

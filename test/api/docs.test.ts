@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test from 'ava';
 import { LinkChecker } from 'linkinator';
+import sharp from 'sharp';
 import { codesOfTool } from '../../api/openapi/codes.ts';
 import { openApiDocument } from '../../api/openapi/openapi.ts';
 import { ERRORS } from '../../schemas/errors.ts';
@@ -10,7 +13,8 @@ import { EVENT_KINDS } from '../../schemas/events.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { isRunnable, runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
+import { agentConnections, KEY_VARIABLE } from '../helpers/agentClients.ts';
+import { runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
@@ -105,11 +109,27 @@ test('every example matches its schema', (t) => {
   t.true(checked > registry.size * 12, `${checked} examples`);
 });
 
-test('operation ids are unique, and every operation is described', (t) => {
-  const all = operations().map(({ operation }) => operation);
-  const ids = all.map(({ operationId }) => operationId);
+test('operation ids are unique, and every operation, tag, parameter, header and response is described', (t) => {
+  const all = operations();
+  const ids = all.map(({ operation }) => operation.operationId);
   t.is(new Set(ids).size, ids.length);
-  for (const operation of all) t.is(typeof operation.summary, 'string');
+  const tags = recordsAt(spec.tags);
+  const undescribed = tags.filter(({ description }) => !description).map(({ name }) => `tag ${name}`);
+  const names = tags.map(({ name }) => name);
+  for (const { place, operation } of all) {
+    if (!operation.summary || !operation.description) undescribed.push(place);
+    for (const tag of [operation.tags].flat())
+      if (!names.includes(tag)) undescribed.push(`${place}: tag ${tag}`);
+    for (const parameter of recordsAt(operation.parameters).map((it) => recordAt(resolve(it))))
+      if (!parameter.description) undescribed.push(`${place}: parameter ${parameter.name}`);
+    for (const [status, reference] of Object.entries(recordAt(operation, 'responses'))) {
+      const response = recordAt(resolve(reference));
+      if (!response.description) undescribed.push(`${place}: response ${status}`);
+      for (const [name, header] of Object.entries(recordAt(response.headers ?? {})))
+        if (!recordAt(resolve(header)).description) undescribed.push(`${place}: header ${name} of ${status}`);
+    }
+  }
+  t.deepEqual(undescribed, []);
 });
 
 test('a tool lists its price, headers, errors by status and raw types', (t) => {
@@ -227,6 +247,23 @@ for (const path of [
     t.is(again.status, 304);
   });
 
+test('documents are compressed as the client accepts it', async (t) => {
+  const url = `${stack.baseUrl}/docs/errors`;
+  const plain = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });
+  t.is(plain.headers.get('Content-Encoding'), null);
+  const text = await plain.text();
+  for (const [accepted, coding] of [
+    ['gzip, deflate, br', 'br'],
+    ['gzip, br;q=0', 'gzip'],
+    ['gzip', 'gzip'],
+  ] as const) {
+    const response = await fetch(url, { headers: { 'Accept-Encoding': accepted } });
+    t.is(response.headers.get('Content-Encoding'), coding);
+    t.is(response.headers.get('Vary'), 'Accept-Encoding');
+    t.is(await response.text(), text);
+  }
+});
+
 test('the pages load nothing from other origins, and their policy forbids it', async (t) => {
   for (const path of ['/', '/docs', '/docs/errors', '/docs/reference']) {
     const page = await fetch(`${stack.baseUrl}${path}`);
@@ -235,7 +272,11 @@ test('the pages load nothing from other origins, and their policy forbids it', a
     t.regex(policy, /^default-src 'none'; script-src 'self';/);
     t.notRegex(policy, /https?:|\*|unsafe-eval/);
     const html = await page.text();
-    t.notRegex(html, /<script>|<style|\sstyle=|\son\w+=/);
+    t.notRegex(html, /<script>|<style |\sstyle=|\son\w+=/);
+    const styles = [...html.matchAll(/<style>(.*?)<\/style>/gs)].map(([, style = '']) => style);
+    t.is(styles.length, path === '/docs/reference' ? 0 : 1);
+    for (const style of styles)
+      t.true(policy.includes(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}';`));
     const parts = [...html.matchAll(/<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"/g)].map(
       ([, url]) => url,
     );
@@ -337,6 +378,23 @@ test('each tool has a page that agrees with its schemas, and is on the landing p
   }
 });
 
+test('every picture has its own text, its real proportions, and little weight', async (t) => {
+  const texts = new Map<string, string>();
+  for (const path of ['/', ...[...registry.keys()].map((name) => `/docs/tools/${name}`)])
+    for (const [tag, source = ''] of (await textOf(path)).matchAll(
+      /<img src="(\/docs\/assets\/[^"]+)"[^>]*>/g,
+    )) {
+      const [, alt = '', width, height] = /alt="([^"]{20,})".* width="(\d+)" height="(\d+)"/.exec(tag) ?? [];
+      t.is(texts.get(alt) ?? source, source, `${path}: ${alt}`);
+      texts.set(alt, source);
+      const file = Buffer.from(await (await fetch(`${stack.baseUrl}${source}`)).arrayBuffer());
+      const real = await sharp(file).metadata();
+      t.is(Number(width) * real.height, Number(height) * real.width, tag);
+      t.true(file.length < 30_000, `${source}: ${file.length} bytes`);
+    }
+  t.is(texts.size, 7);
+});
+
 test('llms.txt has the form of llmstxt.org, and its links resolve to Markdown', async (t) => {
   const text = await textOf('/llms.txt');
   t.regex(text, /^# [^\n]+\n\n> [^\n]+\n/);
@@ -401,24 +459,37 @@ test('an unknown page answers 404 with a link to the overview', async (t) => {
   t.regex(await response.text(), /Page not found.*href="\/docs"/s);
 });
 
+/** A shell would otherwise succeed with the JSON of an error. */
+const failOnErrors = (code: string): string =>
+  code.replaceAll(/^curl (?!--fail)/gm, 'curl -sS --fail-with-body ');
+
 test('the snippets of the guides run as they are printed', async (t) => {
-  const { toolsKey } = await makeAccount(stack, 1000);
+  const { toolsKey, accountKey } = await makeAccount(stack, 1000);
   const ran: Record<string, number> = {};
-  for (const page of ['quickstart', 'authentication', 'idempotency', 'files', 'billing'])
-    for (const snippet of snippetsOf(await textOf(`/docs/${page}.md`)).filter(isRunnable)) {
-      // A shell would otherwise succeed with the JSON of an error.
-      const code = snippet.code.replaceAll(/^curl /gm, 'curl -sS --fail-with-body ');
-      if (!code.includes(stack.baseUrl)) continue;
-      const printed = await runSnippet({ ...snippet, code }, { API_KEY: toolsKey });
-      ran[snippet.language] = (ran[snippet.language] ?? 0) + 1;
-      if (page === 'quickstart')
-        t.regex(
-          printed,
-          /ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad/,
-          snippet.language,
-        );
+  for (const page of [
+    'quickstart',
+    'authentication',
+    'idempotency',
+    'files',
+    'billing',
+    'account',
+    'webhooks',
+    'agents',
+  ])
+    for (const { language, code } of snippetsOf(await textOf(`/docs/${page}.md`))) {
+      // Go and PHP: test/clients/quickstart.test.ts.
+      if (!['sh', 'js', 'ts', 'python'].includes(language) || !code.includes(stack.baseUrl)) continue;
+      // The program of the agent is not installed.
+      if (code.startsWith('claude mcp add')) continue;
+      const printed = await runSnippet(
+        { language, code: failOnErrors(code.replaceAll(/^export .*$/gm, '')) },
+        { API_KEY: toolsKey, [KEY_VARIABLE]: toolsKey, ACCOUNT_KEY: accountKey },
+      );
+      ran[language] = (ran[language] ?? 0) + 1;
+      if (['quickstart', 'agents'].includes(page))
+        t.regex(printed, /ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad/, language);
     }
-  t.deepEqual(ran, { sh: 5, js: 2, python: 1 });
+  t.deepEqual(ran, { sh: 7, js: 2, python: 1, ts: 1 });
 
   const [retries] = snippetsOf(await textOf('/docs/retries.md')).filter(({ language }) => language === 'js');
   const use = "\nconsole.log(await call('hash-text', { text: 'abc' }));\nawait call('hash-text', {});\n";
@@ -430,4 +501,23 @@ test('the snippets of the guides run as they are printed', async (t) => {
     stdout:
       "{\n  algorithm: 'sha256',\n  hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'\n}\n",
   });
+});
+
+test('each client of the guide for agents connects with its configuration', async (t) => {
+  const { toolsKey } = await makeAccount(stack, 0);
+  const guide = await textOf('/docs/agents.md');
+  const connections = await agentConnections(guide, toolsKey);
+  t.deepEqual(
+    [...connections.keys(), 'TypeScript'],
+    [...(guide.split('\n## ').find((it) => it.startsWith('Clients\n')) ?? '').matchAll(/^### (.+)$/gm)].map(
+      ([, name]) => name,
+    ),
+  );
+  for (const [name, { url, authorization }] of connections) {
+    const client = new Client({ name, version: '1' });
+    const headers = { Authorization: authorization };
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+    t.is((await client.listTools()).tools.length, registry.size, name);
+    await client.close();
+  }
 });

@@ -16,6 +16,26 @@ test('accounts get free places in turn, and the tasks of an account keep their o
   t.deepEqual(started, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
 });
 
+test('a free place goes to the account that holds the fewest places', async (t) => {
+  const queue = createFairQueue(4);
+  const flood = await Promise.all(['a', 'a', 'a', 'b'].map((account) => queue.enter(account, never)));
+  t.deepEqual(
+    flood.map(({ held }) => held),
+    [1, 2, 3, 1],
+  );
+  const started: string[] = [];
+  const waiting = ['a', 'a', 'b', 'c'].map(async (account) => {
+    const { held } = await queue.enter(account, never);
+    started.push(`${account} has ${held}`);
+  });
+  for (const place of flood) {
+    place[Symbol.dispose]();
+    await new Promise(setImmediate);
+  }
+  await Promise.all(waiting);
+  t.deepEqual(started, ['c has 1', 'a has 2', 'b has 2', 'a has 2']);
+});
+
 test('no more tasks run at the same time than there are places, and one account can use all places', async (t) => {
   const queue = createFairQueue(3);
   let running = 0;

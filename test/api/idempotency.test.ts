@@ -141,7 +141,7 @@ test.serial('a call with an Idempotency-Key continues when its API process is ki
   t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
   t.is(new Set(answers.map(({ body }) => body)).size, 1);
   t.is((await callsOf(store, account.accountId)).length, 1);
-  t.is(await workflowsOf(account.accountId), 1);
+  await until('one workflow is listed', async () => (await workflowsOf(account.accountId)) === 1);
   t.is((await accountOf(store, account.accountId)).balance, 9);
   t.deepEqual(await auditWhenIdle(store), []);
 });

@@ -6,6 +6,7 @@ import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck
 import { connectMcp } from '../helpers/mcp.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
+import { untilDayLasts } from '../helpers/utcDay.ts';
 
 type Row = Record<string, unknown>;
 
@@ -112,6 +113,7 @@ test('invalid limits are refused with the position of each fault', async (t) => 
 });
 
 test('concurrent calls never exceed the daily budget of a key; refused calls cost nothing', async (t) => {
+  await untilDayLasts();
   const account = await makeAccount(stack, 100);
   const { id, key } = await createKey(account, { dailyBudget: 5 });
   const responses = await Promise.all(Array.from({ length: 20 }, () => call(key)));
@@ -148,6 +150,7 @@ test('concurrent calls never exceed the daily budget of a key; refused calls cos
 });
 
 test('what a key spent before it had a budget counts', async (t) => {
+  await untilDayLasts();
   const account = await makeAccount(stack, 100);
   const { id, key } = await createKey(account);
   for (let i = 0; i < 3; i++) t.is((await call(key)).status, 200);
@@ -156,6 +159,7 @@ test('what a key spent before it had a budget counts', async (t) => {
 });
 
 test('a failed call gives the budget back, and a repeated request with its Idempotency-Key does not spend it again', async (t) => {
+  await untilDayLasts();
   const account = await makeAccount(stack, 100);
   const { id, key } = await createKey(account, { dailyBudget: 1 });
   // Text that does not fit into a QR code of this size is found only when the tool runs.
@@ -179,6 +183,7 @@ test('a failed call gives the budget back, and a repeated request with its Idemp
 });
 
 test('agents get the same refusal through MCP', async (t) => {
+  await untilDayLasts();
   const account = await makeAccount(stack, 100);
   const { key } = await createKey(account, { dailyBudget: 1 });
   await using connection = await connectMcp(stack.baseUrl, key);
@@ -258,6 +263,7 @@ test("a key's own rate limit applies below that of the account and is reported",
 });
 
 test('a rotated key has two valid secrets with the same spend; revoking it ends both', async (t) => {
+  await untilDayLasts();
   const account = await makeAccount(stack, 100);
   const { id, key: old } = await createKey(account, { dailyBudget: 4 });
   t.is((await call(old)).status, 200);

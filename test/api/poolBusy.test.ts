@@ -11,7 +11,8 @@ let store: Store;
 test.before(async () => {
   stack = await startStack({
     pools: ['orchestrator', 'cpu'],
-    env: { POOL_WAIT: '2s', RATE_LIMIT: '1000:1000', CALLS_PER_POOL: '2' },
+    // Half of it is the time in which the second test has to send its third call.
+    env: { POOL_WAIT: '5s', RATE_LIMIT: '1000:1000', CALLS_PER_POOL: '2' },
   });
   store = await openStore(stack.mongodbUri);
 });

@@ -3,6 +3,7 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { untilDayLasts } from '../helpers/utcDay.ts';
 
 const RATE = 5;
 const BURST = 10;
@@ -18,7 +19,7 @@ test.before(async () => {
   stack = await startStack({
     apis: 2,
     pools: ['orchestrator', 'cpu', 'network'],
-    env: { RATE_LIMIT: `${RATE}:${BURST}` },
+    env: { RATE_LIMIT: `${RATE}:${BURST}`, TRIAL_CREDITS: '3' },
   });
   store = await openStore(stack.mongodbUri);
 });
@@ -41,6 +42,18 @@ const fill = (id: string, tokens: number) =>
     { $set: { tokens, taken: true, at: new Date(Date.now() + 3_600_000) } },
     { upsert: true },
   );
+
+/** Submits a form of the landing page. */
+async function trialCall(
+  baseUrl: string,
+  tool: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+) {
+  const init = { method: 'POST', body: new URLSearchParams(fields), headers };
+  const response = await fetch(`${baseUrl}/try/${tool}`, init);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
 
 function isLimited(t: ExecutionContext, response: Response, retryAfter: string): void {
   t.is(response.status, 429);
@@ -164,6 +177,56 @@ test.serial('an address with many invalid keys is limited, but valid keys from i
   t.deepEqual(await auditWhenIdle(store), []);
 });
 
+test.serial('visitors can try tools without an account, within limits by day and by address', async (t) => {
+  await untilDayLasts();
+  const owner = await makeAccount(stack, 100);
+  const attempt = (tool: string, fields: Record<string, string>, api = 0, headers = {}) =>
+    trialCall(stack.baseUrls[api] ?? '', tool, fields, headers);
+  const elsewhere = await attempt('hash-text', { text: 'abc' }, 0, { Origin: 'https://example.com' });
+  t.is(elsewhere.status, 403);
+  t.regex(elsewhere.text, /submitted from another site/);
+
+  const hashed = await attempt('hash-text', { text: 'abc', algorithm: 'sha1', unknown: 'x' });
+  t.is(hashed.status, 200);
+  t.regex(hashed.text, /a9993e364706816aba3e25717850c26c9cd0d89d/);
+  t.is(hashed.headers.get('Cache-Control'), 'no-store');
+  const code = await attempt('qr-generate', { text: '"><script>' }, 1);
+  t.regex(code.text, /<img class="symbol" src="data:image\/png;base64,iVBORw0KGgo/);
+  t.notRegex(code.text, /"><script>/);
+  t.is((await attempt('qr-generate', { text: 'x'.repeat(501) })).status, 422);
+  t.is((await attempt('hash-text', { text: 'abc', algorithm: 'none' })).status, 422);
+  t.is((await attempt('dns-lookup', { hostname: 'example.com' })).status, 404);
+
+  t.is((await attempt('hash-text', { text: 'abc' }, 1)).status, 200);
+  const spent = await attempt('hash-text', { text: 'abc' });
+  t.is(spent.status, 429);
+  t.regex(spent.text, /trial calls of today have all been used/);
+  t.true(Number(spent.headers.get('Retry-After')) <= 86_400);
+  const trial = await accountOf(store, 'acc_trial');
+  t.is(trial.balance, 0);
+  t.is((await callsOf(store, 'acc_trial')).length, 3);
+  const entries = await store.entries.find({ accountId: 'acc_trial' }).sort({ seq: 1 }).toArray();
+  t.deepEqual(
+    entries.map(({ type, amount }) => [type, amount]),
+    [
+      ['allowance', 3],
+      ['charge', -1],
+      ['charge', -1],
+      ['charge', -1],
+    ],
+  );
+
+  const statuses = new Set<number>();
+  for (let i = 0; i < 14; i++) statuses.add((await attempt('qr-generate', {}, i % 2)).status);
+  t.deepEqual([...statuses], [422]);
+  const beyond = await attempt('qr-generate', {});
+  t.is(beyond.status, 429);
+  t.regex(beyond.text, /20 trial calls per hour/);
+  t.is((await owner.call('hash-text', { text: 'abc' })).status, 200);
+  t.is((await accountOf(store, owner.accountId)).balance, 99);
+  t.deepEqual(await auditWhenIdle(store), []);
+});
+
 test.serial('requests of the Account API and tool calls count against the same limit', async (t) => {
   const account = await makeAccount(stack, 0);
   const balance = () => account.manage('/api/v1/account');
@@ -191,7 +254,7 @@ test.serial('the default rate limit is twenty calls per second with bursts of fo
 });
 
 test.serial(
-  'the number of running calls per account and pool is limited, without affecting other accounts',
+  'the number of running calls per account and pool, and of trial calls, is limited without affecting other accounts',
   async (t) => {
     const wide = await startStack({
       apis: 2,
@@ -213,12 +276,19 @@ test.serial(
       const inOtherPool = await busy.call('dns-lookup', { hostname: 'internal.local' });
       t.is(inOtherPool.status, 422);
       await untilHeld(wideStore, other.accountId, 1);
+      // Two trial calls run at a time in each API process; the others are refused.
+      const trials = Array.from({ length: 4 }, () => trialCall(wide.baseUrl, 'hash-text', { text: 'abc' }));
+      const refusals = trials.map(async (trial) => (await trial).status === 503 || Promise.reject());
+      t.true(await Promise.any(refusals));
+      await untilHeld(wideStore, 'acc_trial', 2);
       await wide.restart('cpu');
 
       const statuses = (await Promise.all(fills)).map(({ status }) => status);
       t.is(statuses.filter((status) => status === 200).length, MAX_RUNNING);
       t.is(statuses.filter((status) => status === 429).length, 6);
       t.is((await elsewhere).status, 200);
+      const endings = (await Promise.all(trials)).map(({ status }) => status);
+      t.deepEqual(endings.sort(), [200, 200, 503, 503]);
       const retried = await busy.call('hash-text', { text: 'beyond' }, { 'Idempotency-Key': 'k' });
       t.is(retried.status, 200);
       t.is(retried.headers.get('Idempotent-Replayed'), null);

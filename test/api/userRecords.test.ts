@@ -4,10 +4,14 @@ import { type Auth, createAuth } from '../../api/auth/auth.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts.ts';
-import { loadKeyring } from '../../store/keyring.ts';
+import { createKeyring, type Keyring } from '../../store/keyring.ts';
+import { assertMasterKeys } from '../../store/masterKeys.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
+import { countReferences } from '../../store/rekey.ts';
+import { rewrapSecrets } from '../../store/rewrapSecrets.ts';
 import { createLog } from '../../workers/platform/log.ts';
 import { startDatabase } from '../helpers/stack.ts';
+import { totp } from '../helpers/totp.ts';
 
 const ORIGIN = 'http://localhost:8080';
 const PASSWORD = 'correct horse battery';
@@ -15,6 +19,8 @@ const PASSWORD = 'correct horse battery';
 let database: Awaited<ReturnType<typeof startDatabase>>;
 let store: Store;
 let auth: Auth;
+let create: (keyring: Keyring, strict?: boolean) => Auth;
+const keys = [{ id: 'k1', bytes: randomBytes(32) }];
 let user: { id: string; email: string };
 /** Tokens of the password links in the emails that were sent. */
 const links: string[] = [];
@@ -22,21 +28,24 @@ const links: string[] = [];
 test.before(async () => {
   database = await startDatabase();
   store = await openStore(database.mongodbUri);
-  const env = readEnv({ MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}` });
+  const env = readEnv({});
   const accounts = createAccounts(store);
-  auth = createAuth({
-    env: { ...env, PUBLIC_URL: ORIGIN },
-    store,
-    accounts,
-    keyring: loadKeyring(env),
-    mails: {
-      delivers: false,
-      reset: (_, token) => links.push(token),
-      verify: () => undefined,
-      accountExists: () => undefined,
-    },
-    log: createLog(env, 'test', await loadRegistry()),
-  });
+  const log = createLog(env, 'test', await loadRegistry());
+  create = (keyring, OPERATOR_TWO_FACTOR = false) =>
+    createAuth({
+      env: { ...env, PUBLIC_URL: ORIGIN, OPERATOR_TWO_FACTOR },
+      store,
+      accounts,
+      keyring,
+      mails: {
+        delivers: false,
+        reset: (_, token) => links.push(token),
+        verify: () => undefined,
+        accountExists: () => undefined,
+      },
+      log,
+    });
+  auth = create(createKeyring(keys));
   const { _id: accountId } = await accounts.create({ email: 'ann@example.com', credits: 0 });
   user = await auth.createUser({
     name: 'Ann',
@@ -51,11 +60,11 @@ test.after.always(async () => {
   await database?.stop();
 });
 
-const post = (path: string, body: object) =>
-  auth.handler(
+const post = (path: string, body: object, { by = auth, cookie = '' } = {}) =>
+  by.handler(
     new Request(`${ORIGIN}/api/auth/${path}`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Origin: ORIGIN },
+      headers: { 'Content-Type': 'application/json', Origin: ORIGIN, Cookie: cookie },
       body: JSON.stringify(body),
     }),
   );
@@ -110,3 +119,56 @@ test.serial('setting a password ends all sessions and invalidates the old passwo
   t.is((await signIn('another good password')).status, 401);
   t.is((await signIn(PASSWORD)).status, 200);
 });
+
+test.serial(
+  'a second factor works after a change of the master key, and without the old key after rekey',
+  async (t) => {
+    const cookies = (response: Response) =>
+      response.headers
+        .getSetCookie()
+        .map((cookie) => cookie.split(';')[0])
+        .join('; ');
+    const cookie = cookies(await signIn(PASSWORD));
+    const roleOf = async (own: string, strict: boolean) => {
+      const found = await create(createKeyring(keys), strict).signedIn(new Headers({ Cookie: own }));
+      return [found?.user.role, found?.needsTwoFactor];
+    };
+    // Operators can be required to have a second factor.
+    await auth.setRole(user.id, 'operator');
+    t.deepEqual(await roleOf(cookie, false), ['operator', false]);
+    t.deepEqual(await roleOf(cookie, true), ['owner', true]);
+    const enabled = await (await post('two-factor/enable', { password: PASSWORD }, { cookie })).json();
+    const secret = new URL(enabled.totpURI).searchParams.get('secret') ?? '';
+    const verified = await post('two-factor/verify-totp', { code: totp(secret) }, { cookie });
+    t.is(verified.status, 200);
+    t.deepEqual(await roleOf(cookies(verified), true), ['operator', false]);
+
+    const signInWith = async (ring: Keyring, time = Date.now()) => {
+      const by = create(ring);
+      const waiting = cookies(await post('sign-in/email', { email: user.email, password: PASSWORD }, { by }));
+      return (await post('two-factor/verify-totp', { code: totp(secret, time) }, { by, cookie: waiting }))
+        .status;
+    };
+    const [old] = keys;
+    if (old === undefined) return t.fail();
+    const next = { id: 'k2', bytes: randomBytes(32) };
+    const [both, alone] = [createKeyring([next, old]), createKeyring([next])];
+    t.is(await signInWith(both), 200);
+    await assertMasterKeys(store, both);
+    await t.throwsAsync(assertMasterKeys(store, alone), {
+      message: 'MASTER_KEYS: key "k1" is missing; 1 second factors of users are encrypted with it',
+    });
+    t.is(await rewrapSecrets(store, both), 1);
+    t.is(await rewrapSecrets(store, both), 0);
+    t.deepEqual(await countReferences(store, both), [
+      { key: 'k2', webhookSecrets: 0, twoFactors: 1, idempotencyKeys: 0 },
+    ]);
+    await assertMasterKeys(store, alone);
+    // A code is accepted once, so this uses the next one.
+    t.is(await signInWith(alone, Date.now() + 30_000), 200);
+    const by = create(alone);
+    const waiting = cookies(await post('sign-in/email', { email: user.email, password: PASSWORD }, { by }));
+    const [code] = enabled.backupCodes;
+    t.is((await post('two-factor/verify-backup-code', { code }, { by, cookie: waiting })).status, 200);
+  },
+);

@@ -1,7 +1,14 @@
 import { waitUntilPainted } from '../../activities/browser/page/settled.ts';
 import { BROWSERS } from '../../activities/browser/resource.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { CHROMIUM, isBrowser, launchChromium, SHELL, type Site, startSite } from '../helpers/browser.ts';
+import {
+  findBrowser,
+  findFullChromium,
+  isBrowser,
+  launchChromium,
+  type Site,
+  startSite,
+} from '../helpers/browser.ts';
 import { processesWith } from '../helpers/processes.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { type Competitor, startCompetitors } from './competitors.ts';
@@ -106,8 +113,8 @@ const medianBy = <T>(items: readonly T[], of: (item: T) => number): T => {
  * @param pages the website from `startPages`
  */
 export async function benchBrowser(stack: Stack, pages: Site, rounds: number): Promise<BrowserFigures> {
-  await using bare = await startBare(SHELL);
-  await using windows = await startBare(CHROMIUM);
+  await using bare = await startBare(await findBrowser());
+  await using windows = await startBare(await findFullChromium());
   await using others = await startCompetitors();
   const account = await makeAccount(stack, 1_000_000);
   const call = (tool: string, body: object) => async () => {

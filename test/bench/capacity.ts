@@ -7,7 +7,7 @@ import { recordAt, recordsAt } from '../helpers/json.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
 import type { NetworkTarget } from './network.ts';
-import { cpuOf, ownedProcesses, shareOf } from './processes.ts';
+import { cpuByOwner, ownedProcesses, shareOf } from './processes.ts';
 
 /** What one call of a tool costs. */
 export interface CapacityRow {
@@ -56,7 +56,7 @@ const ACTIONS = new Map<number, number>([
   [EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED, 2],
 ]);
 
-type Sums = Record<string, number>;
+export type Sums = Record<string, number>;
 
 const sumBy = <T>(items: readonly T[], name: (item: T) => string, value: (item: T) => number): Sums => {
   const sums: Sums = {};
@@ -65,7 +65,7 @@ const sumBy = <T>(items: readonly T[], name: (item: T) => string, value: (item: 
 };
 
 /** (after - before - idle * seconds) / count, by name */
-const perCall = (before: Sums, after: Sums, idle: Sums, seconds: number, count: number): Sums =>
+export const perCall = (before: Sums, after: Sums, idle: Sums, seconds: number, count: number): Sums =>
   Object.fromEntries(
     Object.entries(after).map(([name, value]) => [
       name,
@@ -73,7 +73,7 @@ const perCall = (before: Sums, after: Sums, idle: Sums, seconds: number, count: 
     ]),
   );
 
-const scaled = (sums: Sums, factor: number): Sums =>
+export const scaled = (sums: Sums, factor: number): Sums =>
   Object.fromEntries(Object.entries(sums).map(([name, value]) => [name, value * factor]));
 
 /** One tool of each pool, with an input that takes a typical time, and the number of measured calls. */
@@ -114,20 +114,13 @@ export async function benchCapacity(
     it.close(),
   );
   const client = new Client({ connection, namespace: stack.namespace });
-  const processes = () =>
-    ownedProcesses(
-      new Map([
-        ...stack.names.map((name) => [stack.pid(name), name] as const),
-        [servers.mongod.pid, 'mongod'] as const,
-        [servers.temporal.pid, 'temporal'] as const,
-      ]),
-    );
-  const cpu = () =>
-    sumBy(
-      processes(),
-      ({ owner }) => owner,
-      ({ pid }) => cpuOf(pid) * 1000,
-    );
+  const owners = () =>
+    new Map([
+      ...stack.names.map((name) => [stack.pid(name), name] as const),
+      [servers.mongod.pid, 'mongod'] as const,
+      [servers.temporal.pid, 'temporal'] as const,
+    ]);
+  const cpu = () => cpuByOwner(owners());
   const operations = async (): Promise<Sums> => {
     const { opcounters } = await mongodb.db('admin').command({ serverStatus: 1 });
     const counters = Object.entries(recordAt(opcounters));
@@ -178,7 +171,7 @@ export async function benchCapacity(
     });
   }
   const memory = sumBy(
-    processes(),
+    ownedProcesses(owners()),
     ({ owner }) => owner,
     ({ pid }) => shareOf(pid) / 1024,
   );

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { SHELL } from '../helpers/browser.ts';
+import { findBrowser } from '../helpers/browser.ts';
 import { isRecord } from '../helpers/json.ts';
 
 /**
@@ -38,7 +38,7 @@ export async function startCompetitors(): Promise<Competitors> {
   const script = join(folder, 'competitors.mjs');
   await copyFile(fileURLToPath(new URL('./competitors.mjs', import.meta.url)), script);
 
-  const child = fork(script, [SHELL], { execArgv: [] });
+  const child = fork(script, [await findBrowser()], { execArgv: [] });
   open.defer(async () => {
     child.disconnect();
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

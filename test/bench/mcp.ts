@@ -1,6 +1,6 @@
 import { isRecord } from '../../schemas/isRecord.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { ERAS, type Era } from '../helpers/mcp.ts';
+import { callMessage, ERAS, type Era, resultOf } from '../helpers/mcp.ts';
 import type { Stack } from '../helpers/stack.ts';
 
 const CALLS_PER_ROUND = 100;
@@ -14,34 +14,6 @@ export interface McpRow {
   /** Milliseconds that a call through MCP takes longer: the difference of the p50. */
   overhead: number;
 }
-
-const REVISIONS: Readonly<Record<Era, string>> = { legacy: '2025-11-25', modern: '2026-07-28' };
-
-/** Creates the headers and the body of a call of hash-text through MCP. */
-function message(era: Era, text: string): { headers: Record<string, string>; body: string } {
-  const revision = REVISIONS[era];
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': revision,
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const modern = era === 'modern';
-  const params = { name: 'hash-text', arguments: { text }, ...(modern && { _meta: meta }) };
-  return {
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': revision,
-      ...(modern && { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'hash-text' }),
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-  };
-}
-
-/** Reads the result of a JSON-RPC response, which is JSON or the only event of a stream. */
-const resultOf = (text: string): unknown => {
-  const response: unknown = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
-  return isRecord(response) ? response.result : undefined;
-};
 
 const timeOf = async (work: Promise<void>): Promise<number> => {
   const start = performance.now();
@@ -64,7 +36,7 @@ export async function benchMcp(stack: Stack, rounds: number): Promise<McpRow[]> 
     await response.json();
   };
   const callMcp = async (era: Era, text: string) => {
-    const { headers, body } = message(era, text);
+    const { headers, body } = callMessage(era, 'hash-text', { text });
     const response = await fetch(`${stack.baseUrl}/mcp`, {
       method: 'POST',
       headers: { ...headers, Authorization: `Bearer ${account.toolsKey}` },
@@ -72,7 +44,7 @@ export async function benchMcp(stack: Stack, rounds: number): Promise<McpRow[]> 
     });
     const received = await response.text();
     const result = resultOf(received);
-    if (!isRecord(result) || !isRecord(result.structuredContent) || result.isError === true)
+    if (!isRecord(result.structuredContent) || result.isError === true)
       throw new Error(`${response.status} ${received}`);
   };
 

@@ -45,3 +45,22 @@ export function cpuOf(pid: number): number {
     .split(' ');
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS;
 }
+
+/** Returns the CPU time of these processes and all of their descendants in ms, by owner. @param owners names by pid */
+export function cpuByOwner(owners: ReadonlyMap<number | undefined, string>): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { pid, owner } of ownedProcesses(owners)) sums[owner] = (sums[owner] ?? 0) + cpuOf(pid) * 1000;
+  return sums;
+}
+
+/** Returns the CPU time in ms that all processes of the machine have used, or other virtual machines have taken. */
+export function machineCpu(): number {
+  // The first line of /proc/stat, see proc(5): user, nice, system, idle, iowait, irq, softirq, steal.
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = readProc('/proc/stat')
+    .split('\n', 1)
+    .join()
+    .split(/ +/)
+    .slice(1)
+    .map(Number);
+  return ((user + nice + system + irq + softirq + steal) / TICKS) * 1000;
+}

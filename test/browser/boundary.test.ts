@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Boundary } from '../../activities/browser/boundary.ts';
 import {
+  findBrowser,
   isBrowser,
   isRenderer,
   launchChromium,
   openBrowsers,
-  SHELL,
   type Site,
   startSite,
 } from '../helpers/browser.ts';
@@ -15,6 +15,7 @@ import { type Canary, startCanaries } from '../helpers/canaries.ts';
 import { soon } from '../helpers/egress.ts';
 import { processesWith } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
+import { until } from '../helpers/until.ts';
 import { ATTEMPTS } from './connectionAttempts.ts';
 
 const tool = await loadTool('website-screenshot');
@@ -55,6 +56,9 @@ async function startHostile(t: ExecutionContext): Promise<{ site: Site; canaries
   });
   return { site, canaries };
 }
+
+/** Ways of connecting that request interception does not see, some of them over UDP. */
+const UNSEEN = ['STUN over UDP', 'TURN over TCP', 'worker WebSocket', 'prefetch', 'popup', 'csp report'];
 
 const reachedBy = (canaries: readonly Canary[]): string[] =>
   ATTEMPTS.filter((_, index) => (canaries[index]?.hits ?? 0) > 0).map(({ name }) => name);
@@ -125,25 +129,21 @@ test.serial('without a namespace and flags, at least forty kinds of connections 
     // Resolves the host of the rebinding attempt to this machine, and blocks all other DNS lookups.
     '--host-resolver-rules=MAP rebind.example.com 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1, EXCLUDE 0.0.0.0',
   ];
-  const browser = await launchChromium(flags, SHELL);
+  const browser = await launchChromium(flags, await findBrowser());
   try {
     const page = await browser.newPage();
     await page.goto(`${site.origin}/`, { waitUntil: 'load', timeout: 60_000 });
-    await sleep(3_000);
+    const isEnough = async () => {
+      const reached = reachedBy(canaries);
+      return reached.length >= 40 && UNSEEN.every((name) => reached.includes(name));
+    };
+    // The assertions below say what is missing.
+    await until('enough connections have succeeded', isEnough, 60_000).catch((error) => t.log(String(error)));
   } finally {
     await browser.close();
   }
   const successful = reachedBy(canaries);
   t.log(`failed: ${ATTEMPTS.filter(({ name }) => !successful.includes(name)).map(({ name }) => name)}`);
   t.true(successful.length >= 40, `${successful.length}`);
-  // Ways of connecting that request interception does not see, some of them over UDP.
-  for (const name of [
-    'STUN over UDP',
-    'TURN over TCP',
-    'worker WebSocket',
-    'prefetch',
-    'popup',
-    'csp report',
-  ])
-    t.true(successful.includes(name), name);
+  for (const name of UNSEEN) t.true(successful.includes(name), name);
 });

@@ -6,6 +6,7 @@ import { keepPicture } from '../helpers/artefacts.ts';
 import { openBrowsers, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
 import { createGate } from '../helpers/gate.ts';
+import { visibleElements, visibleTexts } from '../helpers/overlayChecks.ts';
 import { MORE_CLEAN_PAGES } from './cleanPages.ts';
 import { MORE_OVERLAYS } from './moreOverlays.ts';
 import { LANGUAGE_PAGES } from './overlayLanguages.ts';
@@ -42,36 +43,6 @@ async function picture(page: Page, name: string, moment: string): Promise<void> 
   keepPicture('overlays', `${name} ${moment}`, await page.screenshot({ optimizeForSpeed: true }));
 }
 
-/** Returns those selectors whose elements are visible; `host >>> inner` selects an element within a shadow root. */
-const visible = (page: Page, selectors: readonly string[]): Promise<string[]> =>
-  page.evaluate(
-    (all) =>
-      all.filter((selector) => {
-        const [outer = '', inner] = selector.split(' >>> ');
-        const found = document.querySelector(outer);
-        const element = inner === undefined ? found : found?.shadowRoot?.querySelector(inner);
-        return element?.checkVisibility({ opacityProperty: true, visibilityProperty: true }) ?? false;
-      }),
-    [...selectors],
-  );
-
-/** Returns all visible texts of the page and its frames. */
-const texts = (page: Page): Promise<string[]> =>
-  page.evaluate(() => {
-    const shown = [...document.querySelectorAll('iframe')].filter((frame) => frame.checkVisibility());
-    const roots = [document.body, ...shown.map((frame) => frame.contentDocument?.body ?? frame)];
-    return roots.flatMap((root) => {
-      const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-      const found: string[] = [];
-      while (walker.nextNode()) {
-        const { data } = walker.currentNode as Text;
-        if (data.trim() !== '' && walker.currentNode.parentElement?.checkVisibility())
-          found.push(data.trim());
-      }
-      return found;
-    });
-  });
-
 test('the test data has at least 50 pages with overlays and 50 without', (t) => {
   t.true(OVERLAYS.length >= 50, `${OVERLAYS.length}`);
   t.true(CLEAN.length >= 50, `${CLEAN.length}`);
@@ -82,15 +53,15 @@ for (const { name, gone } of OVERLAYS)
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
       t.deepEqual(
-        await visible(page, gone),
+        await visibleElements(page, gone),
         [...gone],
         'the overlays are visible before the tool hides them',
       );
       await picture(page, name, 'before');
       await hideOverlays(renderPage);
       await picture(page, name, 'after');
-      t.deepEqual(await visible(page, gone), []);
-      t.true((await texts(page)).includes('The last ferry'));
+      t.deepEqual(await visibleElements(page, gone), []);
+      t.true((await visibleTexts(page)).includes('The last ferry'));
       const state = await page.evaluate(() => {
         scrollTo(0, 500);
         const { filter } = getComputedStyle(document.querySelector('main') ?? document.body);
@@ -104,11 +75,11 @@ for (const { name } of CLEAN)
   test(`a page without overlays is unchanged: ${name}`, async (t) => {
     await onPage(name, async (renderPage) => {
       const { page } = renderPage;
-      const before = await texts(page);
+      const before = await visibleTexts(page);
       t.true(before.length > 0);
       await picture(page, name, 'before');
       await hideOverlays(renderPage);
       await picture(page, name, 'after');
-      t.deepEqual(await texts(page), before);
+      t.deepEqual(await visibleTexts(page), before);
     });
   });

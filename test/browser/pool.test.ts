@@ -12,6 +12,8 @@ import { until } from '../helpers/until.ts';
 
 const tool = await loadTool('website-screenshot');
 const PAGE = '<!doctype html><title>T</title><h1>hello</h1>';
+/** How late a call may end on a loaded machine; far below the times after which a frozen browser is noticed otherwise. */
+const MARGIN_MS = 5_000;
 let site: Site;
 /** Called while the browser waits for the response of the page at `/fault`. */
 let injectFault: () => void = () => undefined;
@@ -51,12 +53,15 @@ test.serial(
     const resource = await openBrowsers({ jobs: [3, 3] });
     const { folder, metrics } = resource;
     for (let job = 0; job < 8; job++) t.is((await shoot(resource)).pageTitle, 'T');
-    t.true(metrics.browsers.recycled >= 1, JSON.stringify(metrics.browsers));
+    // Calls use the first browser until the next one has started.
+    await until('the next browser has started', async () => metrics.browsers.started >= 2);
+    t.is((await shoot(resource)).pageTitle, 'T');
+    await until('a browser is replaced', async () => metrics.browsers.recycled >= 1);
     t.is(metrics.browsers.crashed, 0);
-    t.is(metrics.jobs, 8);
+    t.is(metrics.jobs, 9);
     t.is(metrics.queued + metrics.running, 0);
     await resource[Symbol.asyncDispose]();
-    t.deepEqual(await remaining(folder, 5_000), []);
+    t.deepEqual(await remaining(folder), []);
     t.false(existsSync(folder));
   },
 );
@@ -66,13 +71,12 @@ for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
     await using resource = await openBrowsers();
     await shoot(resource);
     const pids = await browserPids(resource);
-    // Waits until the browser has prepared its next page.
-    await sleep(2_000);
+    await until('the browser has prepared its next page', async () => resource.countReady() === 1);
     const living = pids.slice(1).filter((pid) => existsSync(`/proc/${pid}`));
     // Children first, because the kernel ends all processes of the namespace with its first process.
     for (const pid of living.reverse()) process.kill(pid, signal);
     t.is((await shoot(resource)).pageTitle, 'T');
-    t.deepEqual(await stillAlive(pids, 10_000), []);
+    t.deepEqual(await stillAlive(pids), []);
     t.true(resource.metrics.browsers[signal === 'SIGKILL' ? 'crashed' : 'hung'] >= 1);
   });
 
@@ -142,10 +146,11 @@ test.serial('the loss of an idle browser does not delay calls', async (t) => {
   // Guards against the pid 0, with which `kill` would signal the test's own process group.
   t.true((first[0] ?? 0) > 0);
   process.kill(first[0] ?? Number.NaN, 'SIGKILL');
-  t.deepEqual(await stillAlive(first, 10_000), []);
-  await until('the replacement has started', async () => resource.metrics.browsers.started === 2);
-  // Waits until the replacement has prepared its page.
-  await sleep(2_000);
+  t.deepEqual(await stillAlive(first), []);
+  await until(
+    'the other browser is ready',
+    async () => resource.metrics.browsers.started === 2 && resource.countReady() === 1,
+  );
   await shoot(resource);
   // Only the two browsers of the pool were started, which start before the first call; no call waited for a start.
   t.is(resource.metrics.browsers.started, 2);
@@ -163,10 +168,10 @@ test.serial(
     };
     const deadline = Date.now() + 8_000;
     await t.throwsAsync(shoot(resource, '/fault', deadline), { code: 'deadline_exceeded' });
-    t.true(Date.now() < deadline + 1_000);
+    t.true(Date.now() < deadline + MARGIN_MS);
     t.true(stopped.length > 0);
     t.is((await shoot(resource)).pageTitle, 'T');
-    t.deepEqual(await stillAlive(stopped, 10_000), []);
+    t.deepEqual(await stillAlive(stopped), []);
   },
 );
 
@@ -201,7 +206,7 @@ test.serial('all browsers of a worker end when the worker is killed', async (t) 
   );
   const folder = child.stdout.trim();
   t.regex(folder, /browsers-\d+-/);
-  t.deepEqual(await remaining(folder, 5_000), []);
+  t.deepEqual(await remaining(folder), []);
   // The folder of the killed worker remains, without browser profiles; the next pool removes it.
   await using next = await openBrowsers();
   t.false(existsSync(folder));

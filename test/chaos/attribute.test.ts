@@ -24,6 +24,7 @@ const observation = (
   id,
   kind: hashText(),
   key,
+  through: 'http',
   api: 'api',
   hungUp: false,
   endedAt: 0,
@@ -48,6 +49,7 @@ const call = (id: string, overrides: Partial<Call> = {}): Call => ({
   startedAt: AT,
   durationMs: 1,
   keyPrefix: 'ut_1',
+  phases: null,
   ...overrides,
 });
 const entry = (id: string, overrides: Partial<Entry>): Entry => ({
@@ -110,6 +112,7 @@ function evidence(): Evidence {
           event: 'credits.low',
           createdAt: AT,
           data,
+          test: false,
           deliveries: [{ id: 'dlv', endpointId: 'whe', state: 'delivered', attempts: 1, nextAt: null }],
         },
       ],

@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRecord } from '../../schemas/isRecord.ts';
 import type { TestAccount } from '../helpers/account.ts';
+import { recordAt } from '../helpers/json.ts';
+import { callMessage, type Era, messageOf } from '../helpers/mcp.ts';
 
 /** Milliseconds for which `callUntilResult` retries a call. */
 const RETRY_MS = 90_000;
@@ -9,6 +12,39 @@ const PAUSE_MS = 250;
  * broken.
  */
 const CALL_MS = 110_000;
+
+/**
+ * Returns an account whose calls go through MCP instead of the HTTP API. A result or an error of a tool is returned as
+ * the HTTP API would return it: the structured content as the body, with its status.
+ */
+export function throughMcp(
+  { baseUrl, account }: { baseUrl: string; account: Pick<TestAccount, 'toolsKey'> },
+  era: Era,
+): Pick<TestAccount, 'call'> {
+  return {
+    async call(tool, input, { 'Idempotency-Key': idempotencyKey } = {}) {
+      const { headers, body } = callMessage(
+        era,
+        tool,
+        recordAt(input),
+        idempotencyKey === undefined ? {} : { idempotencyKey },
+      );
+      const response = await fetch(`${baseUrl}/mcp`, {
+        method: 'POST',
+        headers: { ...headers, Authorization: `Bearer ${account.toolsKey}` },
+        body,
+      });
+      // A request that is refused before its message is read gets problem details instead of a JSON-RPC response.
+      if (response.status !== 200) return response;
+      const text = await response.text();
+      const { result } = messageOf(text);
+      // A JSON-RPC error is an answer, so the call must not have been charged.
+      if (!isRecord(result)) return new Response(text, { status: 500 });
+      const output = recordAt(result.structuredContent);
+      return Response.json(output, { status: result.isError === true ? Number(output.status) : 200 });
+    },
+  };
+}
 
 /** Makes one call of hash-text. Returns null when the connection broke. */
 export async function callOnce(

@@ -5,10 +5,11 @@ import { makeAccount } from '../helpers/account.ts';
 import { recordAt } from '../helpers/json.ts';
 import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { startStack } from '../helpers/stack.ts';
+import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { callOnce, callUntilResult } from './calls.ts';
 import { createClock } from './clock.ts';
+import { restart, sendSignal } from './faults.ts';
 
 /** Number of concurrent calls with the same Idempotency-Key. */
 const IDENTICAL = 50;
@@ -49,6 +50,10 @@ test('when the clocks of API and workers jump during calls, all calls end and ar
     t.is(bodies.size, 1, `${jump} s: identical calls get identical bodies`);
     t.false(bodies.has(null), `${jump} s: identical calls get their result`);
     const responses = await Promise.all(unkeyed);
+    t.false(
+      responses.some((response) => response?.status === 500),
+      `${jump} s: no call fails with an internal error`,
+    );
     const succeeded = responses.filter((response) => response?.status === 200).length;
     t.deepEqual(
       await auditWhenIdle(store),
@@ -99,4 +104,30 @@ test('events are delivered while the clocks of API and workers are wrong and aft
   await jumpTo(0);
   await stack.restart('orchestrator');
   await t.notThrowsAsync(until('the later event is received', async () => isReceived('later')));
+});
+
+test('a call without a workflow ends although the API that accepted it was killed while its clock was ahead', async (t) => {
+  t.timeout(300_000);
+  await using open = new AsyncDisposableStack();
+  const { env, jumpTo } = await createClock(open);
+  const servers = open.adopt(await startOwnServers(), (it) => it.stop());
+  const stack = open.adopt(await startStack({ servers, pools: ['orchestrator', 'cpu'], env }), (it) =>
+    it.stop(),
+  );
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const account = await makeAccount(stack, CREDITS);
+
+  await sendSignal('temporal', 'SIGKILL', stack, servers);
+  await jumpTo(3600);
+  const response = callOnce(account, 'ahead', null);
+  const states = async () => (await callsOf(store, account.accountId)).map(({ state }) => state);
+  await until('the call is accepted', async () => (await states()).length === 1);
+  await sendSignal('api', 'SIGKILL', stack, servers);
+  t.is(await response, null);
+  await jumpTo(0);
+  await restart('temporal', stack, servers);
+  await until('the call has ended', async () => (await states())[0] !== 'running', 120_000);
+  t.deepEqual(await states(), ['refused'], 'it had reserved nothing');
+  t.deepEqual(await auditWhenIdle(store), []);
+  t.is((await accountOf(store, account.accountId)).balance, CREDITS);
 });

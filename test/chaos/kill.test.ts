@@ -7,7 +7,7 @@ import { accountOf } from '../helpers/ledgerCheck.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
-import { callOnce, callUntilResult } from './calls.ts';
+import { callOnce, callUntilResult, throughMcp } from './calls.ts';
 import { restart, sendSignal } from './faults.ts';
 
 /** Number of kills, distributed over the processes in turn; soak tests set a larger number. */
@@ -41,6 +41,14 @@ test('when a process is killed, every call ends and is charged at most once', as
   const stack = open.adopt(await startStack({ servers, pools: ['orchestrator', 'cpu'] }), (it) => it.stop());
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const account = await makeAccount(stack, CREDITS);
+  const { baseUrl } = stack;
+  /** The interfaces of the service that the callers use in turn. */
+  const callers = [
+    account,
+    throughMcp({ baseUrl, account }, 'legacy'),
+    throughMcp({ baseUrl, account }, 'modern'),
+  ];
+  const callerOf = (i: number) => callers[i % callers.length] ?? account;
 
   /** Number of results that callers received; each costs one credit. */
   let received = 0;
@@ -52,10 +60,10 @@ test('when a process is killed, every call ends and is charged at most once', as
     const began = new Date();
 
     const keyed = Array.from({ length: CALLS / 2 }, (_, i) =>
-      callUntilResult(account, `${run} keyed ${i}`, `key-${run}-${i}`),
+      callUntilResult(callerOf(i), `${run} keyed ${i}`, `key-${run}-${i}`),
     );
     const unkeyed = Array.from({ length: CALLS / 2 }, (_, i) =>
-      callOnce(account, `${run} unkeyed ${i}`, null),
+      callOnce(callerOf(i), `${run} unkeyed ${i}`, null),
     );
     await sleep(after);
     await sendSignal(processName, 'SIGKILL', stack, servers);
@@ -89,7 +97,7 @@ test('when a process is killed, every call ends and is charged at most once', as
         `${processName}: one charge per key`,
       );
       t.is(
-        (await callUntilResult(account, `${run} keyed ${i}`, `key-${run}-${i}`)) ?? '',
+        (await callUntilResult(callerOf(i), `${run} keyed ${i}`, `key-${run}-${i}`)) ?? '',
         body ?? '',
         'the replay has the same body',
       );

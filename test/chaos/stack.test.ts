@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer } from 'node:net';
 import test from 'ava';
+import { freePort } from '../../dev/ports.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadKeyring } from '../../store/keyring.ts';
 import { createWebhookEndpoints } from '../../store/webhookEndpoints.ts';
@@ -16,7 +16,7 @@ import { until } from '../helpers/until.ts';
 const isUp = async (url: string): Promise<boolean> => (await fetch(`${url}/livez`)).ok;
 
 test.serial('a failed start reports one line and leaves no process', async (t) => {
-  const closed = await closedPort();
+  const closed = await freePort();
   const cases: [Record<string, string>, RegExp][] = [
     [{ PORT: 'abc' }, /^PORT: must be an integer.*\n$/],
     [{ PORT: `${closed}`, INTERNAL_PORT: `${closed}` }, /^INTERNAL_PORT: must differ from PORT.*\n$/],
@@ -111,16 +111,3 @@ test.serial('all ports of a stack are refused to callers and owners, whatever is
     }
   });
 });
-
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import test from 'ava';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createCallRunner, policyOf } from '../../api/calls/callRunner.ts';
 import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
@@ -18,9 +19,10 @@ import { createResults, mongodbPieces } from '../../store/results.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
+import { workflowIds } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
-import { startStack } from '../helpers/stack.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
 import { until } from '../helpers/until.ts';
 
@@ -32,13 +34,54 @@ const OUTAGE_MS = 5000;
 const WORK_MS = 5000;
 const POOL_WAIT = 1000;
 const CREDITS = 100;
-/** Milliseconds that the API waits beyond the tool's own time limit, with a margin. */
-const OVERHEAD_MS = 7000;
+/** Milliseconds that the API waits beyond the workflow's deadline: 5 s; the rest is a margin for loaded machines. */
+const OVERHEAD_MS = 20_000;
 /**
  * Milliseconds within which the API must respond after the connection is restored; a client with the default backoff
  * needs twice as long.
  */
 const RECOVERY_MS = 10_000;
+
+/** Opens a call runner in this process that reaches Temporal at the given address; the stack's API is not used. */
+async function openRunner(
+  t: ExecutionContext,
+  open: AsyncDisposableStack,
+  stack: Stack,
+  temporalAddress: string,
+) {
+  const env = readEnv(stack.env);
+  const keyring = loadKeyring(env);
+  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
+  const connect = async (it: typeof env) =>
+    open.adopt(await connectClient(it, keyring, false), ({ connection }) => connection.close());
+  const operator = await connect(env);
+  const client = await connect({ ...env, TEMPORAL_ADDRESS: temporalAddress });
+  const ledger = open.adopt(
+    createLedger(store, (error) => t.fail(String(error))),
+    (it) => it.flush(),
+  );
+  const lease = open.adopt(await openLease(store, (error) => t.fail(String(error))), (it) => it.release());
+  let givenUp = 0;
+  const runner = createCallRunner({
+    client,
+    calls: createCalls(store),
+    ledger,
+    results: createResults(mongodbPieces(store), keyring),
+    answers: open.adopt(
+      createPendingAnswers(store, lease, (error) => t.fail(String(error))),
+      (it) => it.close(),
+    ),
+    undelivered: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
+    dispatchEvents: createDispatchEvents(client, (error) => t.fail(String(error))),
+    outages: { nextOutage: () => new AbortController().signal },
+    vault: createVault(keyring),
+    keyring,
+    vaultUrl: 'http://127.0.0.1:1',
+    limits: { RATE_LIMIT: null, POOL_WAIT, CALLS_PER_POOL: 128 },
+    log: pino({}, { write: (line) => (givenUp += Number(line.includes('a call has no result'))) }),
+  });
+  return { runner, store, operator, givenUp: () => givenUp };
+}
 
 test('calls that are charged while the API is cut off from Temporal return their result or are refunded', async (t) => {
   t.timeout(180_000);
@@ -61,36 +104,7 @@ test('calls that are charged while the API is cut off from Temporal return their
     await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
     (it) => it.stop(),
   );
-  const env = readEnv(stack.env);
-  const keyring = loadKeyring(env);
-  const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
-  const connect = async (it: typeof env) =>
-    open.adopt(await connectClient(it, keyring, false), ({ connection }) => connection.close());
-  const operator = await connect(env);
-  const client = await connect({ ...env, TEMPORAL_ADDRESS: links.temporal.address });
-  const ledger = open.adopt(
-    createLedger(store, (error) => t.fail(String(error))),
-    (it) => it.flush(),
-  );
-  const lease = open.adopt(await openLease(store, (error) => t.fail(String(error))), (it) => it.release());
-  let givenUp = 0;
-  const runner = createCallRunner({
-    client,
-    calls: createCalls(store),
-    ledger,
-    results: createResults(mongodbPieces(store), keyring),
-    answers: open.adopt(
-      createPendingAnswers(store, lease, (error) => t.fail(String(error))),
-      (it) => it.close(),
-    ),
-    undelivered: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
-    dispatchEvents: createDispatchEvents(client, (error) => t.fail(String(error))),
-    vault: createVault(keyring),
-    keyring,
-    vaultUrl: 'http://127.0.0.1:1',
-    limits: { RATE_LIMIT: null, POOL_WAIT, CALLS_PER_POOL: 128 },
-    log: pino({}, { write: (line) => (givenUp += Number(line.includes('a call has no result'))) }),
-  });
+  const { runner, store, operator, givenUp } = await openRunner(t, open, stack, links.temporal.address);
   const account = await makeAccount(stack, CREDITS);
   const standard = (await loadRegistry()).get('http-request');
   if (standard === undefined) throw new Error('no http-request');
@@ -104,6 +118,7 @@ test('calls that are charged while the API is cut off from Temporal return their
       input: { url: `http://${origin}${path}`, method: 'GET' },
       idempotencyKey: null,
       requestId: path,
+      arrivedAt: performance.now(),
       hangup: new AbortController().signal,
       checkNewCall: () => undefined,
     });
@@ -122,7 +137,7 @@ test('calls that are charged while the API is cut off from Temporal return their
 
   await until(
     'the API gives up both calls',
-    async () => givenUp === answers.length,
+    async () => givenUp() === answers.length,
     deadlineMs + OVERHEAD_MS,
   );
   const waited = performance.now() - began;
@@ -147,4 +162,45 @@ test('calls that are charged while the API is cut off from Temporal return their
     CREDITS - tool.price,
     'charges without a result were refunded',
   );
+});
+
+test('a call whose workflow cannot be started yet is not ended by the sweeper', async (t) => {
+  t.timeout(120_000);
+  await using open = new AsyncDisposableStack();
+  const stack = open.adopt(await startStack({ pools: ['orchestrator', 'cpu'] }), (it) => it.stop());
+  const { links } = open.adopt(
+    await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
+    (it) => it.stop(),
+  );
+  const { runner, store, operator } = await openRunner(t, open, stack, links.temporal.address);
+  const account = await makeAccount(stack, CREDITS);
+  const tool = (await loadRegistry()).get('hash-text');
+  if (tool === undefined) throw new Error('no hash-text');
+
+  await links.temporal.cut();
+  const outcome = runner.run({
+    accountId: account.accountId,
+    key: null,
+    tool,
+    input: { text: 'abc', algorithm: 'sha256' },
+    idempotencyKey: null,
+    requestId: 'cut off',
+    arrivedAt: performance.now(),
+    hangup: new AbortController().signal,
+    checkNewCall: () => undefined,
+  });
+  const callOfAccount = async () => (await callsOf(store, account.accountId))[0];
+  const call = await until('the call is accepted', async () => (await callOfAccount()) ?? null);
+  // The sweeper ends calls without a workflow that were not marked for 25 s.
+  const marked = new Date(Date.now() - 15_000);
+  await store.calls.updateOne({ _id: call._id }, { $set: { touchedAt: marked } });
+  await until('the call is marked again', async () => ((await callOfAccount())?.touchedAt ?? 0) > marked);
+  await t.throwsAsync(operator.workflow.getHandle(workflowIds.call(call._id)).describe(), {
+    instanceOf: WorkflowNotFoundError,
+  });
+  await links.temporal.heal();
+  const { ending } = await outcome;
+  t.true('output' in ending, JSON.stringify(ending));
+  t.deepEqual(await auditWhenIdle(store), []);
+  t.is((await accountOf(store, account.accountId)).balance, CREDITS - tool.price);
 });

@@ -138,6 +138,13 @@ test.serial('adjust: adds and deducts credits; a shortfall suspends the account'
   );
   const reasons = await withStore(stack, (store) => store.grants.distinct('reason', { accountId }));
   t.deepEqual(reasons, ['a test']);
+  for (const collection of ['grants', 'entries'] as const) {
+    const filter = { accountId, type: 'adjustment' } as const;
+    const rows = await withStore(stack, (store) =>
+      store.db.collection(collection).find(filter).project({ operator: 1 }).toArray(),
+    );
+    t.true(rows.length > 0 && rows.every(({ operator }) => operator === 'command line'), collection);
+  }
 });
 
 test.serial('adjust: a reference is applied once and cannot be reused for another amount', async (t) => {
@@ -167,9 +174,9 @@ test.serial('keys can be created, listed and revoked', async (t) => {
     '--scope',
     'account',
     '--expires',
-    '2099-01-01T00:00:00Z',
+    '2999-01-01T00:00:00Z',
   );
-  t.like(own, { scopes: ['account'], expiresAt: '2099-01-01T00:00:00.000Z' });
+  t.like(own, { scopes: ['account'], expiresAt: '2999-01-01T00:00:00.000Z' });
 
   t.deepEqual(await admin('keys', 'revoke', ...account, '--key', made.id), { revoked: made.id });
   t.is((await hash(made.key)).status, 401);

@@ -1,16 +1,22 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { AbortedError, UtilityTools } from '../../clients/typescript/src/index.ts';
 import { machineEnv } from '../../dev/host.mjs';
 import { generateSigningSecret, signatureHeaders } from '../../schemas/webhookSignature.ts';
-import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
+import { runJavaScriptOf, runPythonOf } from '../helpers/clientDocuments.ts';
 import { findTestPython, installPythonClient, installTypescriptClient } from '../helpers/clientPackages.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { callsOf } from '../helpers/ledgerCheck.ts';
+import { listenAsTarget, type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const runFile = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -20,21 +26,42 @@ let stack: Stack;
 let folder: string;
 let owner: TestAccount;
 let poor: TestAccount;
-let env: NodeJS.ProcessEnv;
+/** Requests that reached the target, which never responds, and how many of their connections were closed. */
+const requests = { begun: 0, closed: 0 };
+const target = createServer(({ socket }) => {
+  requests.begun += 1;
+  socket.once('close', () => {
+    requests.closed += 1;
+  });
+});
+let targetUrl: string;
 
 test.before(async () => {
+  const origin = await listenAsTarget(target);
+  targetUrl = `http://${origin}/`;
   folder = await mkdtemp(join(tmpdir(), 'utility-tools-clients-'));
-  stack = await startStack({ pools: ['orchestrator', 'cpu', 'network'] });
+  stack = await startStack({ pools: ['orchestrator', 'cpu', 'network'], env: { EGRESS_ALLOW: origin } });
   owner = await makeAccount(stack, 1000);
   poor = await makeAccount(stack, 0);
+});
+test.after.always(async () => {
+  target.close();
+  target.closeAllConnections();
+  await stack?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+/** Returns the environment of a program that starts now: the delivery in it is signed with the current time. */
+function makeEnv(account = owner): NodeJS.ProcessEnv {
   const secret = generateSigningSecret();
   const body = JSON.stringify({ id: 'evt_1', event: 'webhook.test', createdAt: 'now', data: {} });
   const message = { id: 'evt_1', event: 'webhook.test', body, timestamp: Math.floor(Date.now() / 1000) };
-  env = {
+  return {
     ...machineEnv(),
-    UTILITY_TOOLS_API_KEY: owner.toolsKey,
+    API_KEY: account.toolsKey,
+    UTILITY_TOOLS_API_KEY: account.toolsKey,
     UTILITY_TOOLS_URL: stack.baseUrl,
-    ACCOUNT_KEY: owner.accountKey,
+    ACCOUNT_KEY: account.accountKey,
     POOR_KEY: poor.toolsKey,
     DELIVERY: JSON.stringify({
       secret,
@@ -42,11 +69,7 @@ test.before(async () => {
       headers: Object.fromEntries(signatureHeaders(message, { own: secret, all: [secret] })),
     }),
   };
-});
-test.after.always(async () => {
-  await stack?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-});
+}
 
 /** What a program observes with either client. */
 const EXPECTED = {
@@ -67,6 +90,16 @@ const EXPECTED = {
   statement: 'id,at,type,amount,balanceAfter,callId,tool,source,reference',
   event: 'webhook.test',
   forged: 'WebhookVerificationError',
+};
+
+/** Output of the snippets of each document: a hash and credits; those of a README also print an error and a charged call. */
+const SHOWN: Readonly<Record<string, RegExp>> = {
+  'docs/clients.md': new RegExp(`^${ABC}.*charged.*1`),
+  'clients/typescript/README.md': new RegExp(`^${ABC} .*charged: 1.*pointer: '/url'.*^hash-text 1$`, 'ms'),
+  'clients/python/README.md': new RegExp(
+    `^${ABC} .*charged=1.*^${ABC}$.*'pointer': '/url'.*^hash-text 1$`,
+    'ms',
+  ),
 };
 
 test.serial(
@@ -96,19 +129,30 @@ test.serial(
       'bin/tsc',
     );
     await runFile(process.execPath, [tsc], { cwd: empty });
-    const { stdout } = await runFile(process.execPath, ['newcomer.mjs'], { cwd: empty, env });
+    const { stdout } = await runFile(process.execPath, ['newcomer.mjs'], { cwd: empty, env: makeEnv() });
     t.deepEqual(JSON.parse(stdout), EXPECTED);
+    for (const document of ['clients/typescript/README.md', 'docs/clients.md'])
+      t.regex(
+        await runJavaScriptOf(document, { cwd: empty, env: makeEnv() }),
+        SHOWN[document] ?? /^$/,
+        document,
+      );
+    t.is((await readFile(join(empty, 'code.png'))).subarray(1, 4).toString(), 'PNG');
 
     const program = join(empty, 'node_modules/.bin/utility-tools');
     const command = (args: string[], more: NodeJS.ProcessEnv = {}) =>
-      runFile(program, args, { cwd: empty, env: { ...env, ...more } }).then(
+      runFile(program, args, { cwd: empty, env: { ...makeEnv(), ...more } }).then(
         ({ stdout: out, stderr }) => ({ code: 0, out, stderr }),
         ({ code, stdout: out, stderr }) => ({ code, out, stderr }),
       );
     const hashed = await command(['hash-text', '--text', 'abc', '--json']);
     t.deepEqual(JSON.parse(hashed.out), { algorithm: 'sha256', hash: ABC });
-    t.regex(hashed.stderr, /Credits charged: 1/);
-    t.is((await command(['qr-generate', '--text', 'abc', '-o', 'code.png', '-q'])).out, 'code.png\n');
+    t.regex(
+      hashed.stderr,
+      /^Running hash-text …\nDone\. Credits charged: 1, left: \d+\. Request: req_\S+\n$/,
+    );
+    const quiet = await command(['qr-generate', '--text', 'abc', '-o', 'code.png', '-q']);
+    t.deepEqual(quiet, { code: 0, out: 'code.png\n', stderr: '' });
     t.is((await readFile(join(empty, 'code.png'))).subarray(1, 4).toString(), 'PNG');
     const code = async (args: string[], more?: NodeJS.ProcessEnv) => (await command(args, more)).code;
     t.is(await code(['hash-text', '--text', 'a', '--algorithm', 'sha3']), 3);
@@ -131,12 +175,17 @@ test.serial('the wheel of the Python client works in an empty environment, with 
   const testPython = await findTestPython((line) => t.log(line));
   const python = await installPythonClient(folder, testPython);
   const other = await makeAccount(stack, 1000);
-  const own = { ...env, UTILITY_TOOLS_API_KEY: other.toolsKey, ACCOUNT_KEY: other.accountKey };
   for (const how of ['sync', 'async']) {
-    const { stdout } = await runFile(python, [here('newcomer.py'), how], { env: own });
+    const { stdout } = await runFile(python, [here('newcomer.py'), how], { env: makeEnv(other) });
     const first = how === 'sync';
     t.deepEqual(JSON.parse(stdout), { ...EXPECTED, left: first ? 999 : 997, calls: first ? 3 : 6 }, how);
   }
+  for (const document of ['clients/python/README.md', 'docs/clients.md'])
+    t.regex(
+      await runPythonOf(document, python, { cwd: folder, env: makeEnv(other) }),
+      SHOWN[document] ?? /^$/,
+      document,
+    );
   const check = ['-m', 'mypy', '--strict', '--python-executable', python];
   await runFile(testPython, [...check, '-p', 'utility_tools'], { cwd: folder });
   await runFile(testPython, [...check, '--cache-dir', join(folder, 'mypy'), here('newcomer.py')]);
@@ -145,3 +194,72 @@ test.serial('the wheel of the Python client works in an empty environment, with 
     'import ast, sys; [ast.parse(open(name).read(), feature_version=(3, 9)) for name in sys.argv[1:]]';
   await runFile(python, ['-c', parse, ...globSync(here('../../clients/python/src/utility_tools/*.py'))]);
 });
+
+const CREDITS = 10;
+/** Less than the 30 s after which the call would fail because the target does not respond. */
+const CANCELLED_WITHIN_MS = 15_000;
+
+const untilRequested = (before: number): Promise<true> =>
+  until('the target is requested', async () => requests.begun > before);
+
+/** Checks that the only call of the account was cancelled and refunded, and that its connection was closed. */
+async function assertCancelled(t: ExecutionContext, account: TestAccount, closed: number): Promise<void> {
+  await withStore(stack, (store) =>
+    until(
+      'the call has ended',
+      async () => (await callsOf(store, account.accountId)).every(({ state }) => state !== 'running'),
+      CANCELLED_WITHIN_MS,
+    ),
+  );
+  await until('the connection to the target is closed', async () => requests.closed > closed);
+  const { items } = await (await account.manage('/api/v1/account/calls')).json();
+  t.is(items.length, 1);
+  t.like(items[0], { tool: 'http-request', state: 'refunded', code: 'cancelled', charged: 0 });
+  t.like(await (await account.manage('/api/v1/account')).json(), { balance: CREDITS, reserved: 0 });
+}
+
+test.serial('TypeScript: aborting a call without a key hangs up, and the call is refunded', async (t) => {
+  const account = await makeAccount(stack, CREDITS);
+  const client = new UtilityTools({ apiKey: account.toolsKey, baseUrl: stack.baseUrl });
+  const { begun, closed } = requests;
+  const hangup = new AbortController();
+  const call = client.httpRequest({ url: targetUrl }, { idempotencyKey: null, signal: hangup.signal });
+  // Prevents an unhandled rejection, because the promise may reject before it is awaited.
+  call.catch(() => undefined);
+  await untilRequested(begun);
+  hangup.abort();
+  await t.throwsAsync(call, { instanceOf: AbortedError });
+  await assertCancelled(t, account, closed);
+});
+
+test.serial(
+  'Python: cancelling the task of a call without a key hangs up, and the call is refunded',
+  async (t) => {
+    t.timeout(900_000);
+    const account = await makeAccount(stack, CREDITS);
+    const python = await findTestPython((line) => t.log(line));
+    const { begun, closed } = requests;
+    const program = spawn(python, [here('cancel.py')], {
+      env: {
+        ...machineEnv(),
+        PYTHONPATH: here('../../clients/python/src'),
+        PYTHONDONTWRITEBYTECODE: '1',
+        API_KEY: account.toolsKey,
+        BASE_URL: stack.baseUrl,
+        TARGET: targetUrl,
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    const ended = once(program, 'exit');
+    t.teardown(() => program.kill('SIGKILL'));
+    await untilRequested(begun);
+    program.stdin.write('cancel\n');
+    const [printed] = await once(program.stdout, 'data');
+    t.is(String(printed), 'cancelled\n');
+    await assertCancelled(t, account, closed);
+    program.stdin.end();
+    t.deepEqual(await ended, [0, null]);
+  },
+);

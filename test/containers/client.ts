@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { isRecord, type Json, recordAt } from '../helpers/json.ts';
-import { COMMAND_MS, run, signal } from './harness.ts';
+import { COMMAND_MS, root, run, signal } from './harness.ts';
 
 /** Milliseconds within which all containers must be healthy; an idle machine takes two minutes. */
 export const UP_MS = 20 * 60_000;
@@ -9,8 +11,9 @@ export const UP_MS = 20 * 60_000;
 export const CREDITS = 10_000;
 /** Name of the Compose project, which Docker puts in front of the names of networks. */
 export const PROJECT = 'utility-tools-test';
-/** Image of the containers that the tests start themselves. */
-export const NODE_IMAGE = 'node:24-bookworm-slim';
+/** Image of the containers that the tests start themselves: the base of the project's images. */
+export const NODE_IMAGE =
+  /^FROM (node:\S+) AS base$/m.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '';
 /** Ports of this machine at which the proxy is published: the API, and the Temporal UI. */
 export const HTTPS_PORT = 18_443;
 export const UI_PORT = 18_233;
@@ -22,6 +25,21 @@ export interface HttpResult {
   json: Json;
 }
 
+/** A request as it is sent. A number is the size of the body in bytes. */
+export interface Exchange {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body?: string | number;
+}
+
+/** An account of the stack, with a key for tools and a key for the Account API. */
+export interface Account {
+  accountId: string;
+  apiKey: string;
+  accountKey: string;
+}
+
 interface Service {
   Service: string;
   State: string;
@@ -29,39 +47,34 @@ interface Service {
   ExitCode: number;
 }
 
-/** Creates a client that uses the stack as callers and operators do. */
-export function createClient(folder: string) {
+/** Creates a client that uses the stack as callers and operators do. @param account used by default; else see `signUp` */
+export function createClient(
+  folder: string,
+  account: Account = { accountId: '', apiKey: '', accountKey: '' },
+) {
   let agent: Agent | null = null;
-  let keys = { apiKey: '', accountKey: '' };
+  let own = account;
   const compose = (args: readonly string[], timeoutMs?: number) =>
     run('docker', ['compose', ...args], folder, timeoutMs);
 
-  async function send(
-    path: string,
-    init: { key?: string; body?: unknown; headers?: Json; port?: number } = {},
+  /** Sends a request through the proxy, by default to the API. */
+  async function exchange(
+    { method, path, headers: sent, body: payload }: Exchange,
+    port = HTTPS_PORT,
   ): Promise<HttpResult> {
     agent ??= new Agent({
       connect: {
         ca: await compose(['exec', '-T', 'proxy', 'cat', '/data/caddy/pki/authorities/local/root.crt']),
       },
     });
-    const { statusCode, headers, body } = await request(
-      `https://localhost:${init.port ?? HTTPS_PORT}${path}`,
-      {
-        method: init.body === undefined ? 'GET' : 'POST',
-        headers: {
-          ...(init.key === undefined ? {} : { authorization: `Bearer ${init.key}` }),
-          ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...Object.fromEntries(
-            Object.entries(init.headers ?? {}).map(([name, value]) => [name, String(value)]),
-          ),
-        },
-        body: init.body === undefined ? null : JSON.stringify(init.body),
-        dispatcher: agent,
-        headersTimeout: COMMAND_MS,
-        signal,
-      },
-    );
+    const { statusCode, headers, body } = await request(`https://localhost:${port}${path}`, {
+      method,
+      headers: sent,
+      body: typeof payload === 'number' ? 'a'.repeat(payload) : (payload ?? null),
+      dispatcher: agent,
+      headersTimeout: COMMAND_MS,
+      signal,
+    });
     const text = await body.text();
     let json: unknown = null;
     try {
@@ -70,6 +83,33 @@ export function createClient(folder: string) {
       // The body is not JSON, as in some responses.
     }
     return { status: statusCode, headers, text, json: isRecord(json) ? json : {} };
+  }
+
+  const send = (
+    path: string,
+    init: { key?: string; body?: unknown; headers?: Json; port?: number } = {},
+  ): Promise<HttpResult> =>
+    exchange(
+      {
+        method: init.body === undefined ? 'GET' : 'POST',
+        path,
+        headers: {
+          ...(init.key === undefined ? {} : { authorization: `Bearer ${init.key}` }),
+          ...(init.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...Object.fromEntries(
+            Object.entries(init.headers ?? {}).map(([name, value]) => [name, String(value)]),
+          ),
+        },
+        ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+      },
+      init.port,
+    );
+
+  async function createAccount(email: string, credits: number): Promise<Account> {
+    const command = ['create-account', '--email', email, '--credits', String(credits), '--json'];
+    const output = await compose(['exec', '-T', 'api', 'node', 'api/cli/admin.ts', ...command]);
+    const { accountId, apiKey, accountKey } = recordAt(JSON.parse(output));
+    return { accountId: String(accountId), apiKey: String(apiKey), accountKey: String(accountKey) };
   }
 
   const services = async (): Promise<Service[]> => {
@@ -82,6 +122,7 @@ export function createClient(folder: string) {
 
   return {
     compose,
+    exchange,
     send,
     services,
     /** Runs a module with Node.js in a running container of a service. @returns its output */
@@ -101,21 +142,16 @@ export function createClient(folder: string) {
     ids: async (service: string) =>
       (await compose(['ps', '--quiet', '--status', 'running', service])).trim().split('\n').filter(Boolean),
     docker: (...args: string[]) => run('docker', args, folder),
-    call: (tool: string, body: unknown, headers: Json = {}) =>
-      send(`/api/v1/tools/${tool}`, { key: keys.apiKey, body, headers }),
-    account: () => send('/api/v1/account', { key: keys.accountKey }),
-    async signUp(): Promise<void> {
-      const command = [
-        'create-account',
-        '--email',
-        'owner@example.com',
-        '--credits',
-        String(CREDITS),
-        '--json',
-      ];
-      const output = await compose(['exec', '-T', 'api', 'node', 'api/cli/admin.ts', ...command]);
-      const made = recordAt(JSON.parse(output));
-      keys = { apiKey: String(made.apiKey), accountKey: String(made.accountKey) };
+    /** Runs a program in the folder of the stack. @returns its output */
+    shell: (file: string, ...args: string[]) => run(file, args, folder, UP_MS),
+    call: (tool: string, body: unknown, headers: Json = {}, key = own.apiKey) =>
+      send(`/api/v1/tools/${tool}`, { key, body, headers }),
+    account: () => send('/api/v1/account', { key: own.accountKey }),
+    createAccount,
+    /** Creates the account that the client uses by default. */
+    async signUp(): Promise<Account> {
+      own = await createAccount('owner@example.com', CREDITS);
+      return own;
     },
     close: async () => agent?.close(),
   };

@@ -56,7 +56,7 @@ createServer(({ url = '' }, response) => {
 
 createTlsServer(certificate, (socket) => {
   socket.on('error', () => undefined).end();
-}).listen(8443);
+}).listen(443);
 
 new SMTPServer({
   ...certificate,

@@ -36,6 +36,8 @@ const SERVERS: [service: string, network: string, ports: readonly number[]][] = 
   ['delivery', 'services', [9090]],
   ['cpu', 'services', [9090]],
   ['network', 'services', [9090]],
+  // Its port for metrics; the workers reach its other ports, in their own networks.
+  ['gateway', 'services', [9090]],
   ['temporal', 'services', [7233, 7234, 7235, 7243, 6933, 6934, 6935, 6939]],
   ['temporal-ui', 'edge-ui', [8080]],
   ['postgresql', 'temporal-data', [5432]],
@@ -136,6 +138,8 @@ export async function testIsolation(client: Client): Promise<void> {
         assert.ok(!SUCCESS.includes(outcomes[index] ?? ''), `${service} reached ${what}: ${outcomes[index]}`);
       const own: Attempt[] = [3128, 7233].map((port) => ({ kind: 'tcp', host: 'gateway', port }));
       assert.deepEqual(await ask(client.inside, service, own), ['connected', 'connected'], service);
+      const [metrics] = await ask(client.inside, service, [{ kind: 'tcp', host: 'gateway', port: 9090 }]);
+      assert.equal(metrics, 'ECONNREFUSED', `${service} reached the metrics of the gateway`);
       // The other pool has the same isolation, and is in another network.
       const [other = ''] = CONFINED.filter((name) => name !== service);
       const neighbour = { kind: 'tcp', host: await addressIn(client, other, other), port: 9090 } as const;
@@ -230,6 +234,52 @@ export async function testIsolation(client: Client): Promise<void> {
     assert.ok((await secrets('api')).includes('mongodb_uri'));
     assert.deepEqual((await secrets('browser')).toSorted(), ['master_keys', 'otlp_headers']);
   });
+
+  await step(
+    'MongoDB serves only clients with a password, and the gateway only the collection of results',
+    async () => {
+      const script = `import { readFileSync } from 'node:fs';
+      import { MongoClient } from 'mongodb';
+      const own = readFileSync(process.env.MONGODB_URI_FILE, 'utf8').trim();
+      const ask = async (uri) => {
+        const client = new MongoClient(uri, { serverSelectionTimeoutMS: 10000 });
+        const outcome = (request) => request.then(() => 'permitted', ({ code, message }) => code ?? message);
+        const database = client.db('utility_tools');
+        try {
+          return {
+            list: await outcome(client.db('admin').command({ listDatabases: 1 })),
+            users: await outcome(client.db('admin').command({ createUser: 'probe', pwd: 'probe', roles: ['root'] })),
+            read: await outcome(database.collection('accounts').findOne()),
+            write: await outcome(database.collection('accounts').updateOne({ _id: 'probe' }, { $inc: { balance: 1 } })),
+            results: await outcome(database.collection('results').findOne()),
+          };
+        } finally {
+          await client.close();
+        }
+      };
+      console.log(JSON.stringify([
+        await ask('mongodb://mongodb:27017/?directConnection=true'),
+        await ask(own.replace(/:[^:@]+@/, ':wrong@')),
+        await ask(own),
+      ]));`;
+      /** Codes of MongoDB: authentication failed, and not authorised. */
+      const [failed, refused] = [18, 13];
+      const all = (code: number | string) => ({
+        ...{ list: code, users: code, read: code, write: code, results: code },
+      });
+      assert.deepEqual(JSON.parse(await client.inside('api', script)), [
+        all(refused),
+        all(failed),
+        // Control: the user of the service may read and write, but not create users. Lists of databases are limited to its own.
+        { list: 'permitted', users: refused, read: 'permitted', write: 'permitted', results: 'permitted' },
+      ]);
+      assert.deepEqual(JSON.parse(await client.inside('gateway', script)), [
+        all(refused),
+        all(failed),
+        { list: 'permitted', users: refused, read: refused, write: refused, results: 'permitted' },
+      ]);
+    },
+  );
 
   await step('Temporal serves only clients with a certificate of its own CA', async () => {
     // A server of HTTP/2 sends its settings at once; one that wants another certificate closes the connection.

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import sharp from 'sharp';
 import { request } from 'undici';
 import { parse } from 'yaml';
+import { drain, listen } from '../../workers/platform/listen.ts';
+import { findHelm } from '../helpers/helm.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
 import {
   BUILD_MS,
@@ -25,24 +29,34 @@ import {
   step,
 } from './harness.ts';
 
-// Installs the chart of deploy/helm on a Kubernetes node of its own (Debian, root), and upgrades and rolls it back.
+// Installs the chart of deploy/helm on a Kubernetes node of its own (Debian, root), upgrades it, rolls it back, and lets KEDA
+// scale a pool.
 //   npm run test:kubernetes                  builds the images with the machine's Docker, or one started by engine.sh
 //   npm run test:kubernetes -- --stand-ins   for machines without access to an image registry; see stand-ins.sh
 //   … --keep                                 leaves the node and the engine running
 //   … --images                               uses images of an earlier run, also for a node left by --keep
 
-const HELM = 'helm.sh/helm/v3/cmd/helm@v3.19.2';
-const KEDA = 'github.com/kedacore/keda/v2@v2.18.3';
 const CHART = join(root, 'deploy/helm/utility-tools');
 const FILES = join(here, 'kubernetes');
 const NODE = join(cache, 'kubernetes');
 const RELEASE = 'tools';
 const NAMESPACE = 'tools';
 const NAME = `${RELEASE}-utility-tools`;
+const MONGODB = 'mongodb://mongodb.servers:27017/utility_tools?replicaSet=rs0';
+/** Server that callers' URLs name: the address of cluster.sh that pods reach, and the port that values.yaml allows. */
+const TARGET = { host: '10.245.0.1', port: 8099 };
+/** Folder of the node that the backup writes to. */
+const BACKUPS = join(NODE, 'backups');
+/** Programs of KEDA that keda.sh builds. */
+const KEDA_PROGRAMS = ['keda', 'keda-adapter'];
 /** Milliseconds within which all pods must be ready; an idle machine takes two minutes. */
 const READY_MS = 20 * 60_000;
 /** Number of concurrent callers during an upgrade. */
 const CALLERS = 4;
+/** Callers that keep the queue of the cpu pool full, and milliseconds that each of their calls waits for its image. */
+const BACKLOG = { callers: 16, targetMs: 2_000 };
+/** Milliseconds within which KEDA must have added or removed workers. */
+const SCALE_MS = 10 * 60_000;
 
 const { values: flags } = parseArgs({
   options: {
@@ -56,8 +70,8 @@ const kubectl = (args: readonly string[], timeoutMs?: number) =>
   run(join(NODE, 'bin/kubectl'), args, root, timeoutMs);
 const inTools = (args: readonly string[], timeoutMs?: number) =>
   kubectl(['--namespace', NAMESPACE, ...args], timeoutMs);
-const helm = (args: readonly string[], timeoutMs?: number) =>
-  run(join(NODE, 'bin/helm'), ['--namespace', NAMESPACE, ...args], root, timeoutMs);
+const helm = async (args: readonly string[], timeoutMs?: number) =>
+  run(await findHelm(console.log), ['--namespace', NAMESPACE, ...args], root, timeoutMs);
 const cluster = (command: string) => [join(FILES, 'cluster.sh'), command, NODE];
 
 async function componentsOf(): Promise<string[]> {
@@ -70,17 +84,31 @@ async function serverImages(): Promise<string[]> {
   return [...manifests.matchAll(/image: (\S+)/g)].map(([, image = '']) => image);
 }
 
+/** Builds an image on Debian with a Dockerfile of these lines, and files of the node's folder of programs. */
+async function buildSmallImage(image: string, files: readonly string[], ...lines: string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'utility-tools-image-'));
+  try {
+    for (const file of files) await cp(join(NODE, 'bin', file), join(folder, file));
+    await writeFile(join(folder, 'Dockerfile'), ['FROM debian:bookworm-slim', ...lines, ''].join('\n'));
+    await run('docker', ['build', '--tag', image, folder], root, BUILD_MS);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
 /** Builds the images of the chart as two releases of the same code and loads them into the node. */
 async function provideImages(components: readonly string[]): Promise<void> {
   const stop = await ensureEngine();
   try {
     if (flags['stand-ins']) await buildStandIns();
-    const images = ['localhost/pause:1', ...(await serverImages())];
-    const pause = 'FROM debian:bookworm-slim\nCMD ["sleep", "infinity"]\n';
-    const folder = await mkdtemp(join(tmpdir(), 'utility-tools-pause-'));
-    await writeFile(join(folder, 'Dockerfile'), pause);
-    await run('docker', ['build', '--tag', 'localhost/pause:1', folder], root, BUILD_MS);
-    await rm(folder, { recursive: true });
+    const images = ['localhost/pause:1', 'utility-tools-keda:1', ...(await serverImages())];
+    await buildSmallImage('localhost/pause:1', [], 'CMD ["sleep", "infinity"]');
+    await buildSmallImage(
+      'utility-tools-keda:1',
+      KEDA_PROGRAMS,
+      `COPY ${KEDA_PROGRAMS.join(' ')} /`,
+      'USER 65532:65532',
+    );
     for (const name of components) {
       const image = `utility-tools-${name}`;
       await run('docker', ['build', '--target', name, '--tag', `${image}:1`, '.'], root, BUILD_MS);
@@ -94,25 +122,10 @@ async function provideImages(components: readonly string[]): Promise<void> {
   }
 }
 
-async function ensureHelm(): Promise<void> {
-  const built = await access(join(NODE, 'bin/helm')).then(
-    () => true,
-    () => false,
-  );
-  if (built) return;
-  env.GOBIN = join(NODE, 'bin');
-  await run('go', ['install', '-ldflags=-s -w', HELM], root, BUILD_MS);
-}
-
-/** Defines KEDA's custom resources, without running KEDA. */
-async function defineKedaObjects(): Promise<void> {
-  const { Dir: folder } = recordAt(
-    JSON.parse(await run('go', ['mod', 'download', '-json', KEDA], root, BUILD_MS)),
-  );
-  const kinds = ['scaledobjects', 'triggerauthentications'];
-  const files = kinds.flatMap((kind) => ['--filename', `${folder}/config/crd/bases/keda.sh_${kind}.yaml`]);
+/** Installs KEDA; does not wait for its pods. @param manifests path of its manifests */
+async function installKeda(manifests: string): Promise<void> {
   // Applied on the server, because the definitions are too long for the annotation that a client-side apply adds.
-  await kubectl(['apply', '--server-side', ...files]);
+  await kubectl(['apply', '--server-side', '--filename', manifests]);
   await kubectl([
     'wait',
     '--for=condition=Established',
@@ -135,15 +148,78 @@ async function signUp(): Promise<Caller> {
   return { url: `http://${address}`, key: String(recordAt(JSON.parse(output)).apiKey) };
 }
 
-/** Makes one call. @returns null if it succeeded, else what failed */
-async function call({ url, key }: Caller, text: string): Promise<string | null> {
+const secret = (name: string, ...entries: string[]) =>
+  inTools(['create', 'secret', 'generic', name, ...entries]);
+
+/** Creates the secrets that the chart refers to, as docs/operations.md describes. */
+async function createSecrets(): Promise<void> {
+  const values = {
+    master_keys: `test:${randomBytes(32).toString('base64')}`,
+    mongodb_uri: MONGODB,
+    mongodb_gateway_uri: MONGODB,
+    mongodb_backup_uri: MONGODB.replace('/utility_tools', '/'),
+  };
+  await secret(
+    'utility-tools',
+    ...Object.entries(values).map(([name, value]) => `--from-literal=${name}=${value}`),
+  );
+  const folder = await mkdtemp(join(tmpdir(), 'utility-tools-certificates-'));
   try {
-    const { statusCode, body } = await request(`${url}/api/v1/tools/hash-text`, {
+    for (const name of ['ca', 'server', 'client', 'ui', 'gateway', 'browser', 'heavy'])
+      await mkdir(join(folder, name));
+    await run('node', ['workers/certificates/main.ts', folder], root);
+    for (const name of ['gateway', 'browser', 'heavy'])
+      await secret(`utility-tools-${name}`, `--from-file=${join(folder, name)}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Creates the volume for backups, in a folder of the node. */
+async function createBackupVolume(): Promise<void> {
+  // Contains the dumps of an earlier run.
+  await rm(BACKUPS, { recursive: true, force: true });
+  await mkdir(BACKUPS, { recursive: true });
+  // Kubernetes changes no permissions of a folder of the node.
+  await chmod(BACKUPS, 0o777);
+  const manifest = join(NODE, 'backups.yaml');
+  const claim = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+  const size = { storage: '1Gi' };
+  await writeFile(
+    manifest,
+    [
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: 'backups' },
+        spec: { ...claim, capacity: size, hostPath: { path: BACKUPS } },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'backups' },
+        spec: { ...claim, resources: { requests: size }, volumeName: 'backups' },
+      },
+    ]
+      .map((object) => JSON.stringify(object))
+      .join('\n---\n'),
+  );
+  await inTools(['apply', '--filename', manifest]);
+}
+
+/** Makes one call. @returns null if it succeeded, else what failed */
+async function call(
+  { url, key }: Caller,
+  input: Record<string, unknown>,
+  tool = 'hash-text',
+): Promise<string | null> {
+  try {
+    const { statusCode, body } = await request(`${url}/api/v1/tools/${tool}`, {
       method: 'POST',
       // Uses a new connection for each call, as many separate clients would.
       reset: true,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ text }),
+      body: JSON.stringify(input),
       headersTimeout: COMMAND_MS,
       signal,
     });
@@ -154,14 +230,23 @@ async function call({ url, key }: Caller, text: string): Promise<string | null> 
   }
 }
 
-/** Makes calls until `work` has ended. @throws when a call fails */
-async function underLoad(caller: Caller, work: () => Promise<unknown>): Promise<void> {
+/**
+ * Makes calls until `work` has ended.
+ *
+ * @param makeCall makes one call, which contains a text; returns what failed
+ * @throws when a call fails
+ */
+async function underLoad(
+  callerCount: number,
+  makeCall: (text: string) => Promise<string | null>,
+  work: () => Promise<unknown>,
+): Promise<void> {
   let isOver = false;
   let succeeded = 0;
   const failed: string[] = [];
-  const callers = Array.from({ length: CALLERS }, async (_, number) => {
+  const callers = Array.from({ length: callerCount }, async (_, number) => {
     for (let turn = 0; !isOver; turn++) {
-      const problem = await call(caller, `${number}-${turn}`);
+      const problem = await makeCall(`${number}-${turn}`);
       if (problem === null) succeeded++;
       else failed.push(problem);
       await sleep(50);
@@ -175,7 +260,25 @@ async function underLoad(caller: Caller, work: () => Promise<unknown>): Promise<
   }
   console.log(`# ${succeeded} calls succeeded, ${failed.length} failed`);
   assert.deepEqual(failed.slice(0, 5), []);
-  assert.ok(succeeded > CALLERS);
+  assert.ok(succeeded > callerCount);
+}
+
+/** Starts the server that callers' URLs name; it answers with a PNG after a time. @returns the URL of the image */
+async function serveImage(owned: AsyncDisposableStack, image: Buffer, afterMs = 0): Promise<string> {
+  const target = createServer(async (_, response) => {
+    await sleep(afterMs);
+    response.setHeader('Content-Type', 'image/png').end(image);
+  });
+  owned.defer(() => drain(target));
+  return `${await listen(target, TARGET.host, TARGET.port)}/a.png`;
+}
+
+/** Waits until the cpu pool has exactly this number of workers, and all of them are ready. */
+async function untilWorkers(count: number): Promise<void> {
+  for (const field of ['spec.replicas', 'status.replicas', 'status.readyReplicas']) {
+    const condition = [`--for=jsonpath={.${field}}=${count}`, `--timeout=${SCALE_MS / 1000}s`];
+    await inTools(['wait', ...condition, `deployment/${NAME}-cpu`], SCALE_MS + COMMAND_MS);
+  }
 }
 
 /** Returns the build of the orchestrator to which Temporal assigns new calls. */
@@ -209,7 +312,9 @@ async function main(): Promise<void> {
   // cluster.sh runs names.ts with the same Node.js as this process.
   env.PATH = `${dirname(process.execPath)}:${env.PATH}`;
   env.KUBECONFIG = (await run('bash', cluster('up'), root, BUILD_MS)).trim();
-  await ensureHelm();
+  const keda = join(NODE, 'keda.yaml');
+  await writeFile(keda, await run('bash', [join(FILES, 'keda.sh'), NODE], root, BUILD_MS));
+  await findHelm(console.log);
   if (!flags.images) await provideImages(components);
 
   const values = ['--values', join(FILES, 'values.yaml')];
@@ -218,7 +323,7 @@ async function main(): Promise<void> {
 
   await step('helm lint reports no fault', () => helm(['lint', CHART, ...values]));
   await step('the API server accepts every object with every option', async () => {
-    await defineKedaObjects();
+    await installKeda(keda);
     const options = ['autoscaling', 'ingress', 'keda'].map((name) => `${name}.enabled=true`);
     const all = [...options, 'sandbox.unmaskedProc=true'].flatMap((option) => ['--set', option]);
     await kubectl(['create', 'namespace', NAMESPACE]);
@@ -233,12 +338,8 @@ async function main(): Promise<void> {
     await kubectl(['--namespace', 'servers', ...available], READY_MS);
   });
   await step('helm install: every pod becomes ready', async () => {
-    const secrets = {
-      master_keys: `test:${randomBytes(32).toString('base64')}`,
-      mongodb_uri: 'mongodb://mongodb.servers:27017/utility_tools?replicaSet=rs0',
-    };
-    const literals = Object.entries(secrets).map(([name, value]) => `--from-literal=${name}=${value}`);
-    await inTools(['create', 'secret', 'generic', 'utility-tools', ...literals]);
+    await createSecrets();
+    await createBackupVolume();
     await helm(['install', ...release('1'), ...wait], READY_MS);
   });
   if (hasFailed()) return;
@@ -253,21 +354,59 @@ async function main(): Promise<void> {
     await helm(['test', RELEASE, '--timeout', '300s'], READY_MS);
   });
   const caller = await signUp();
+  const hashText = (text: string) => call(caller, { text });
   await step('a call is answered through the Service', async () => {
-    assert.equal(await call(caller, 'abc'), null);
+    assert.equal(await hashText('abc'), null);
     assert.equal(await currentBuild(), '1');
   });
+  await step('a call of the heavy pool is answered through the gateway', async () => {
+    // The result is so large that the gateway stores it in MongoDB.
+    const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+    const image = await sharp({ create: { width: 220, height: 160, channels: 3, background: '#000', noise } })
+      .png()
+      .toBuffer();
+    await using served = new AsyncDisposableStack();
+    const fileUrl = await serveImage(served, image);
+    assert.equal(await call(caller, { fileUrl, factor: 2 }, 'image-upscale'), null);
+  });
+  await step('the backup writes a dump, and records its success', async () => {
+    await inTools(['create', 'job', 'backup-now', '--from', `cronjob/${NAME}-backup`]);
+    await inTools(['wait', '--for=condition=Complete', 'job/backup-now', '--timeout=110s']);
+    const [dump = '', ...others] = await readdir(BACKUPS);
+    assert.match(dump, /Z\.gz$/);
+    assert.deepEqual(others, []);
+    const script = `const { succeededAt } = db.getSiblingDB('utility_tools').maintenance.findOne({ _id: 'backup' });
+      if (Date.now() - succeededAt > 600_000) quit(1)`;
+    const shell = ['exec', 'deploy/mongodb', '--', 'mongosh', '--quiet', '--norc', '--eval', script];
+    await kubectl(['--namespace', 'servers', ...shell]);
+  });
   await step('helm upgrade under load: no call fails, and new calls run on the new build', async () => {
-    await underLoad(caller, () => helm(['upgrade', ...release('2'), ...wait], READY_MS));
+    await underLoad(CALLERS, hashText, () => helm(['upgrade', ...release('2'), ...wait], READY_MS));
     assert.equal(await currentBuild(), '2');
   });
   await step('helm rollback under load: no call fails, and new calls run on the old build', async () => {
-    await underLoad(caller, () => helm(['rollback', RELEASE, ...wait], READY_MS));
+    await underLoad(CALLERS, hashText, () => helm(['rollback', RELEASE, ...wait], READY_MS));
     assert.equal(await currentBuild(), '1');
   });
-  await step('helm test is green after the rollback', () =>
-    helm(['test', RELEASE, '--timeout', '300s'], READY_MS),
-  );
+  await step('KEDA adds workers for a backlog and removes them when it is gone; no call fails', async () => {
+    const available = ['wait', '--for=condition=Available', 'deployment', '--all', '--timeout=600s'];
+    await kubectl(['--namespace', 'keda', ...available], READY_MS);
+    const keda = ['enabled=true', 'pollingInterval=5', 'scaleDownAfter=10'];
+    const pool = ['maxReplicas=3', 'backlog=4'].map((option) => `pools.cpu.${option}`);
+    const options = [...keda, ...pool].flatMap((option) => ['--set', `keda.${option}`]);
+    await helm(['upgrade', ...release('1'), ...options, ...wait], READY_MS);
+    await inTools(['wait', '--for=condition=Ready', 'scaledobject', '--all', '--timeout=110s']);
+    await untilWorkers(1);
+    await using served = new AsyncDisposableStack();
+    const image = await sharp({ create: { width: 32, height: 32, channels: 3, background: '#fff' } })
+      .png()
+      .toBuffer();
+    const fileUrl = await serveImage(served, image, BACKLOG.targetMs);
+    const addWatermark = (text: string) => call(caller, { fileUrl, text }, 'watermark-image');
+    await underLoad(BACKLOG.callers, addWatermark, () => untilWorkers(3));
+    await underLoad(1, hashText, () => untilWorkers(1));
+  });
+  await step('helm test is green at the end', () => helm(['test', RELEASE, '--timeout', '300s'], READY_MS));
   if (hasFailed()) console.log(await inTools(['get', 'pods,events']));
 }
 

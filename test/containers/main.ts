@@ -1,28 +1,27 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { makeCertificate } from '../helpers/certificates.ts';
 import {
+  type Account,
   assertHealthy,
   CREDITS,
   createClient,
-  HTTPS_PORT,
   type HttpResult,
+  NODE_IMAGE,
   PROJECT,
-  UI_PORT,
   UP_MS,
   useFixture,
 } from './client.ts';
+import { testErrors, testIdempotency } from './contract.ts';
 import {
   BUILD_MS,
   buildStandIns,
-  COMMAND_MS,
   cache,
   ensureEngine,
   env,
@@ -35,9 +34,11 @@ import {
   signal,
   step,
 } from './harness.ts';
+import { testImages } from './images.ts';
 import { testIsolation } from './isolation.ts';
 import { testKills } from './kills.ts';
-import { shell } from './shell.ts';
+import { copyProject, prepare } from './project.ts';
+import { testRestore } from './restore.ts';
 import { testTemporalUi } from './temporalUi.ts';
 
 // Tests docker-compose.yml on a real engine, with the commands from the header of that file, in a copy of the project
@@ -47,8 +48,6 @@ import { testTemporalUi } from './temporalUi.ts';
 //   … --keep                                 prints the folder, and leaves the stack and the engine running
 //   … --reuse FOLDER                         tests a stack left by --keep, without building
 
-/** Port of this machine at which the proxy redirects to HTTPS. */
-const HTTP_PORT = 18_080;
 /** Failed authentications allowed per client address and minute, as in api/auth/failureLimit.ts. */
 const FAILURES = 60;
 
@@ -69,41 +68,6 @@ async function ensureCompose(): Promise<void> {
   env.DOCKER_CONFIG = cache;
 }
 
-/** Copies all files of the project that git does not ignore, and writes .env. */
-async function copyProject(folder: string): Promise<void> {
-  const files = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], root);
-  for (const file of files.split('\0').filter((name) => name !== '')) {
-    await mkdir(dirname(join(folder, file)), { recursive: true });
-    await cp(join(root, file), join(folder, file));
-  }
-  const example = await readFile(join(folder, '.env.example'), 'utf8');
-  const settings = {
-    COMPOSE_PROJECT_NAME: PROJECT,
-    PUBLIC_URL: 'https://localhost',
-    TEMPORAL_UI_URL: 'https://localhost:8233',
-    // A long start period, because machines that run tests can be slow.
-    START_PERIOD: `${UP_MS / 1000}s`,
-  };
-  const lines = Object.entries(settings).reduce(
-    (text, [name, value]) => text.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${value}`),
-    example,
-  );
-  const fixture = join(folder, 'fixture');
-  const extra = [
-    'COMPOSE_FILE=docker-compose.yml:test/containers/fixture.yml',
-    `HTTP_PORT=${HTTP_PORT}`,
-    `HTTPS_PORT=${HTTPS_PORT}`,
-    `TEMPORAL_UI_PORT=${UI_PORT}`,
-    `PROJECT=${root}`,
-    `FIXTURE=${fixture}`,
-  ];
-  await writeFile(join(folder, '.env'), `${lines}\n${extra.join('\n')}\n`);
-  const { cert, key } = await makeCertificate(['DNS:example.com', 'DNS:mail.example.com']);
-  await mkdir(fixture);
-  await writeFile(join(fixture, 'certificate.pem'), cert);
-  await writeFile(join(fixture, 'key.pem'), key);
-}
-
 async function main(): Promise<void> {
   await using owned = new AsyncDisposableStack();
   const folder = flags.reuse ?? (await mkdtemp(join(tmpdir(), 'utility-tools-containers-')));
@@ -114,27 +78,17 @@ async function main(): Promise<void> {
   deferCleanup(await ensureEngine());
   await ensureCompose();
   if (flags['stand-ins']) await buildStandIns();
-  if (flags.reuse === undefined) await copyProject(folder);
+  if (flags.reuse === undefined) await copyProject(folder, PROJECT);
   const client = createClient(folder);
   owned.defer(client.close);
   const registry = await loadRegistry();
   const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false });
   addFormats.default(ajv);
   let spent = 0;
+  let account: Account | null = null;
 
-  await step(
-    'docker/prepare.sh creates the secrets and reports no problem except an old engine',
-    async () => {
-      const output = await shell('sh', ['-c', 'docker/prepare.sh 2>&1; true'], {
-        cwd: folder,
-        env,
-        timeoutMs: COMMAND_MS,
-      });
-      const faults = output
-        .split('\n')
-        .filter((line) => line !== '' && !/^prepare: Docker engine \S+ is too old/.test(line));
-      assert.deepEqual(faults, []);
-    },
+  await step('docker/prepare.sh creates the secrets and reports no problem except an old engine', async () =>
+    assert.deepEqual(await prepare(folder), []),
   );
   if (flags.reuse === undefined)
     await step('docker compose build', () => client.compose(['build'], BUILD_MS));
@@ -147,8 +101,9 @@ async function main(): Promise<void> {
   });
   if (hasFailed()) return;
 
+  await testImages(client);
   await step('an account is created, and the proxy serves it over TLS', async () => {
-    await client.signUp();
+    account = await client.signUp();
     const { status, json } = await client.account();
     assert.deepEqual([status, json.balance], [200, CREDITS]);
   });
@@ -179,18 +134,7 @@ async function main(): Promise<void> {
   });
   await testIsolation(client);
   spent += await testTemporalUi(client, registry.get('hash-text')?.price ?? 0);
-  await step(
-    'errors return the same problem document as without the proxy, and nothing is charged',
-    async () => {
-      const bad = await client.call('hash-text', { text: 4 });
-      assert.deepEqual([bad.status, bad.json.code], [422, 'invalid_input']);
-      assert.match(String(bad.headers['content-type']), /^application\/problem\+json/);
-      const inside = await client.call('http-request', { url: 'http://mongodb:27017/' });
-      assert.deepEqual([inside.status, inside.json.code], [422, 'target_refused']);
-      const gone = await client.call('dns-lookup', { hostname: 'nowhere.example.com', recordType: 'A' });
-      assert.deepEqual([gone.status, gone.json.code], [422, 'host_not_found']);
-    },
-  );
+  await testErrors(client);
   const once = { text: 'once' };
   let first: HttpResult | null = null;
   await step('calls with the same Idempotency-Key return the same bytes and are charged once', async () => {
@@ -203,8 +147,6 @@ async function main(): Promise<void> {
       [again.headers['idempotent-replayed'], again.headers['x-credits-charged']],
       ['true', '0'],
     );
-    const other = await client.call('hash-text', { text: 'other' }, { 'Idempotency-Key': 'containers-1' });
-    assert.equal(other.status, 422);
   });
   await step('the balance equals the granted credits minus the prices', async () => {
     assert.equal((await client.account()).json.balance, CREDITS - spent);
@@ -224,6 +166,7 @@ async function main(): Promise<void> {
       assert.match(logs, /hash-text/, `replica ${replica}`);
     }
   });
+  await testIdempotency(client, registry);
   await step('when one of two replicas is killed, every call still succeeds', async () => {
     const id =
       (await client.compose(['ps', '--quiet', '--status', 'running', 'api'])).trim().split('\n')[0] ?? '';
@@ -249,10 +192,9 @@ async function main(): Promise<void> {
         headers: { host: 'localhost', authorization: 'Bearer ut_wrong' } },
       (response) => console.log(response.statusCode) || process.exit())`;
     const network = `${PROJECT}_public`;
-    const image = 'node:24-bookworm-slim';
     const status = await run(
       'docker',
-      ['run', '--rm', '--network', network, image, 'node', '-e', script],
+      ['run', '--rm', '--network', network, NODE_IMAGE, 'node', '-e', script],
       folder,
     );
     assert.equal(status.trim(), '401');
@@ -278,6 +220,7 @@ async function main(): Promise<void> {
   await step('the ledger audit finds no drift', () =>
     client.compose(['exec', '-T', 'api', 'node', 'api/cli/audit.ts']),
   );
+  if (account !== null) await testRestore({ client, folder, account, deferCleanup });
   if (hasFailed() && !flags.keep) console.log(await client.compose(['logs', '--tail', '30']));
 }
 

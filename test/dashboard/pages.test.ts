@@ -1,19 +1,28 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { parseFragment } from 'parse5';
+import { parse, parseFragment } from 'parse5';
 import { resultView } from '../../api/dashboard/components/result.ts';
+import { toolInput } from '../../api/dashboard/toolForm.ts';
 import { EVENTS } from '../../schemas/events.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { createAccounts } from '../../store/accounts.ts';
 import { newDelivery } from '../../store/dispatchEvents.ts';
 import { newEvent } from '../../store/events.ts';
 import type { CallDoc } from '../../store/mongo.ts';
+import { createPayments } from '../../store/payments.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
+import { recordAt, recordsAt } from '../helpers/json.ts';
+import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { attribute, type Element, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { seededRandom } from '../helpers/random.ts';
 import { cookieOf, freshCredentials, makeUser, postAuth, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
+import { untilDayLasts } from '../helpers/utcDay.ts';
 
 const FREE_CREDITS = 30;
 const registry = await loadRegistry();
@@ -190,6 +199,7 @@ test('a key is shown once, works within its permissions, and not after it was re
 });
 
 test('the page of a key changes its limits, and rotates and revokes it', async (t) => {
+  await untilDayLasts();
   const owner = await newOwner(stack);
   const made = await pageOf(
     t,
@@ -531,6 +541,7 @@ test('every tool has a form with a field for each input property', async (t) => 
 });
 
 test('calls are filtered by tool, outcome and day, and paged', async (t) => {
+  await untilDayLasts();
   const owner = await newOwner(stack);
   const key = await madeKey(owner);
   await callWith(key, 'qr-generate', { text: 'a' });
@@ -580,6 +591,16 @@ test('the ledger adds up as pages, as CSV and when recomputed', async (t) => {
   t.regex(csv.headers.get('content-disposition') ?? '', /^attachment; filename="ledger.csv"/);
   t.is((await csv.text()).split('\r\n').length, 6);
 
+  const calls = await pageOf(t, await owner.get('/calls?tool=hash-text'));
+  const file = linksOf(calls).find((href) => href.includes('/calls.csv')) ?? '';
+  const exported = await owner.get(file.replace('/dashboard', ''));
+  t.regex(exported.headers.get('content-disposition') ?? '', /^attachment; filename="calls.csv"/);
+  t.regex(await exported.text(), /^id,tool,.*\r\n(?:[\w-]+,hash-text,1,1,charged,.*\r\n){3}$/);
+  t.is((await (await owner.get('/calls/calls.csv?tool=ping')).text()).split('\r\n').length, 2);
+  const refused = await owner.get('/calls/calls.csv?from=soon');
+  t.is(refused.status, 422);
+  t.regex(mainText(await pageOf(t, refused)), /First day/);
+
   const recompute = async () => mainText(await pageOf(t, await owner.post('/ledger/recompute')));
   t.regex(await recompute(), /4 entries add up to 27 credits\. This equals your balance/);
   await withStore(stack, ({ accounts }) =>
@@ -589,6 +610,7 @@ test('the ledger adds up as pages, as CSV and when recomputed', async (t) => {
 });
 
 test('the overview shows usage, forecast, latency and errors, as charts and as tables', async (t) => {
+  await untilDayLasts();
   const owner = await newOwner(stack);
   t.regex(mainText(await pageOf(t, await owner.get(''))), /Lasts – .* No calls in this period/);
   const key = await madeKey(owner);
@@ -632,6 +654,14 @@ test('the overview shows usage, forecast, latency and errors, as charts and as t
     charts.map((chart) => attribute(chart, 'aria-label')),
     ['Credits by day: 14 credits, at most 11 a day', 'Calls by day: 4 calls, at most 3 a day'],
   );
+  t.regex(text, /Credits by day 14 credits, at most 11 a day ?ping bcrypt-hash hash-text /);
+  t.true(charts[0] !== undefined && /: 3 credits, 2 bcrypt-hash, 1 hash-text/.test(textOf(charts[0])));
+  const byKey = await pageOf(t, await owner.get('?days=7&by=key'));
+  t.regex(mainText(byKey), /Credits by day 14 credits, at most 11 a day ?dashboard website ut_/);
+  t.true(
+    rowsOf(byKey).some((row) => row === `${new Date().toISOString().slice(0, 10)} 0 3`),
+    'a table has the same numbers',
+  );
   const rows = rowsOf(week);
   const today = new Date().toISOString().slice(0, 10);
   t.true(
@@ -659,8 +689,15 @@ test('the overview reports what needs attention', async (t) => {
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low', reference: id });
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
   await owner.post('/keys', { name: 'temporary', scope: 'tools', expiresAt: tomorrow });
+  const failing = randomUUID();
+  await owner.post('/webhooks', {
+    url: 'http://localhost:3998/hook',
+    events: 'credits.low',
+    reference: failing,
+  });
   await withStore(stack, async ({ webhookEndpoints, accounts }) => {
     await webhookEndpoints.updateOne({ _id: `whe_${id}` }, { $set: { state: 'disabled' } });
+    await webhookEndpoints.updateOne({ _id: `whe_${failing}` }, { $set: { failures: 3 } });
     await accounts.updateOne({ email: owner.email }, { $set: { balance: 3 } });
   });
   const page = await pageOf(t, await owner.get(''));
@@ -669,6 +706,7 @@ test('the overview reports what needs attention', async (t) => {
   for (const shown of [
     /Only 3 credits left/,
     /http:\/\/localhost:3999\/hook is disabled/,
+    /The last 3 attempts to deliver to the webhook endpoint http:\/\/localhost:3998\/hook failed/,
     /The key temporary expires on/,
   ])
     t.regex(words, shown);
@@ -697,6 +735,8 @@ test('the list of first steps marks the completed ones', async (t) => {
   const other = await newOwner(stack);
   t.is(await firstCall(other), null, "another account's key");
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
+  t.is((await steps()).at(-1), 'Add a webhook (done)');
+  await owner.post('/credits/alerts', { threshold: '50' });
   t.notRegex(mainText(await pageOf(t, await owner.get(''))), /Get started/);
 });
 
@@ -706,6 +746,7 @@ test('a call is found by its ids, and explained', async (t) => {
   const good = await callWith(key);
   const bad = await callWith(key, 'qr-generate', { text: 'a'.repeat(2900), errorCorrection: 'H' });
   const { code } = await bad.json();
+  const slow = await callWith(key, 'bcrypt-hash', { password: 'a', workFactor: 12 });
   const find = async (id: string) => {
     const response = await owner.get(`/calls?${new URLSearchParams({ id })}`);
     t.is(response.status, 303);
@@ -726,6 +767,29 @@ test('a call is found by its ids, and explained', async (t) => {
   );
   t.true(linksOf(refunded).includes(`/docs/errors#${code}`));
 
+  const timed = await until('the response is recorded', async () => {
+    const page = await find(slow.headers.get('x-request-id') ?? '');
+    return /Respond result read and sent \d/.test(mainText(page)) && page;
+  });
+  const phases = rowsOf(timed);
+  t.deepEqual(
+    phases.map((row) => row.split(' ')[0]),
+    ['Accept', 'Queue', 'Reserve', 'Wait', 'Tool', 'Settle', 'Respond'],
+  );
+  // A hash of this cost takes at least a tenth of a second on any machine.
+  const [, time = '', unit] = /^Tool the work itself ([\d.]+) (ms|s) /.exec(phases[4] ?? '') ?? [];
+  t.true(Number(time) * (unit === 's' ? 1000 : 1) >= 100, phases.join('\n'));
+  t.regex(
+    attribute(
+      timed.find(
+        ({ tagName, attrs }) => tagName === 'svg' && attrs.some(({ value }) => value === 'phases'),
+      ) ?? t.fail('no bar'),
+      'aria-label',
+    ) ?? '',
+    /Tool \d/,
+  );
+  t.is(rowsOf(refunded).length, 7, 'phases of a call that failed in the tool');
+
   const links = linksOf(await pageOf(t, await owner.get('/calls')));
   const path = (links.find((href) => /calls\/[0-9a-f-]{36}$/.test(href)) ?? '').replace('/dashboard', '');
   const callId = path.replace('/calls/', '');
@@ -737,6 +801,178 @@ test('a call is found by its ids, and explained', async (t) => {
   const other = await newOwner(stack);
   t.is((await other.get(path)).status, 404);
   t.is((await other.get(`/calls?id=${requestId}`)).status, 200);
+});
+
+test('input and output are kept only while the owner wants it, without secrets, and only the owner sees them', async (t) => {
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner);
+  const idOf = (response: Response) => response.headers.get('x-request-id') ?? '';
+  const pageOfCall = async (id: string, visitor = owner) => {
+    const found = await visitor.get(`/calls?${new URLSearchParams({ id })}`);
+    const path = (found.headers.get('location') ?? '/calls').replace('/dashboard', '');
+    return mainText(await pageOf(t, await visitor.get(path)));
+  };
+  const accountId = await withStore(
+    stack,
+    async ({ accounts }) => (await accounts.findOne({ email: owner.email }))?._id,
+  );
+  const stored = () =>
+    withStore(stack, ({ callContents }) => callContents.find({ accountId: accountId ?? '' }).toArray());
+  const words = `kept-${randomUUID()}`;
+
+  const before = await callWith(key, 'hash-text', { text: words });
+  t.regex(await pageOfCall(idOf(before)), /Input and output of calls are not kept/);
+  t.regex(
+    mainText(await pageOf(t, await owner.get('/calls'))),
+    /Only you see them.*fields that the tool marks as secret/,
+  );
+  const on = await owner.post('/calls/contents', { keep: 'on' });
+  t.is(on.headers.get('location'), '/dashboard/calls?contents=on#contents');
+  t.regex(await pageOfCall(idOf(before)), /before you switched keeping on/);
+
+  const kept = await callWith(key, 'hash-text', { text: words });
+  const { hash: digest } = await kept.json();
+  const failed = await callWith(key, 'qr-generate', { text: words.repeat(60), errorCorrection: 'H' });
+  const { code } = await failed.json();
+  const secret = await callWith(key, 'bcrypt-hash', { password: words, workFactor: 4 });
+  const { hash } = await secret.json();
+  const large = await callWith(key, 'hash-text', { text: words.repeat(15_000) });
+  t.deepEqual(
+    [kept, failed, secret, large].map(({ status }) => status),
+    [200, 422, 200, 200],
+  );
+  await until('the calls are kept', async () => (await stored()).length === 4);
+  const shown = await pageOfCall(idOf(kept));
+  for (const part of ['Input', `"text": "${words}"`, 'Output', digest, 'are deleted at'])
+    t.true(shown.includes(part), part);
+  t.true((await pageOfCall(idOf(failed))).includes(`"code": "${code}"`));
+  const masked = await pageOfCall(idOf(secret));
+  t.regex(masked, /"workFactor": 4.*Output Not kept: the call contained a secret field/);
+  for (const part of [words, hash]) t.false(masked.includes(part));
+  t.regex(await pageOfCall(idOf(large)), /Input Not kept: larger than 512 KB/);
+  const other = await newOwner(stack);
+  await other.post('/calls/contents', { keep: 'on' });
+  t.false((await pageOfCall(idOf(kept), other)).includes(words));
+  for (const { sealed, expiresAt } of await stored()) {
+    t.false(Buffer.from(sealed.buffer).includes(words));
+    t.true(expiresAt.getTime() <= Date.now() + 86_400_000);
+  }
+
+  t.is((await owner.post('/calls/contents', { keep: 'off' })).status, 303);
+  t.deepEqual(await stored(), []);
+  t.notRegex(await pageOfCall(idOf(kept)), new RegExp(words));
+  const after = await callWith(key, 'hash-text', { text: words });
+  t.is(after.status, 200);
+  t.regex(await pageOfCall(idOf(after)), /Input and output of calls are not kept/);
+  t.deepEqual(await stored(), []);
+});
+
+/** Waits until the call of a form runs. Returns the path of its cancellation, below `/dashboard`. */
+const runOf = (owner: Visitor, attempt: string, step?: string): Promise<string> =>
+  until('the call runs', async () => {
+    const { run } = await (await owner.get(`/runs/${attempt}`)).json();
+    return run !== null && (step === undefined || run.step === step) && run.cancel.replace('/dashboard', '');
+  });
+
+test('a running call is cancelled and refunded, an ended one stays charged', async (t) => {
+  const owner = await newOwner(stack);
+  const other = await newOwner(stack);
+  const attempt = randomUUID();
+  // This stack has no worker for network tools, so the call waits until it is cancelled.
+  const sent = owner.post('/tools/ping', { host: 'example.com', '.attempt': attempt });
+  const cancel = await runOf(owner, attempt, 'waiting');
+  t.is((await (await other.get(`/runs/${attempt}`)).json()).run, null);
+  t.is((await other.post(cancel)).status, 404);
+  const page = await pageOf(t, await owner.get(cancel.replace('/cancel', '')));
+  t.true(
+    page.some((it) => attribute(it, 'action') === `/dashboard${cancel}`),
+    'without JavaScript',
+  );
+
+  const cancelled = await owner.post(cancel);
+  t.is(cancelled.status, 303);
+  const location = (cancelled.headers.get('location') ?? '').replace('/dashboard', '');
+  t.regex(
+    mainText(await pageOf(t, await owner.get(location))),
+    /The call was cancelled\. .*nothing was charged/,
+  );
+  const answer = await sent;
+  t.is(answer.status, 409);
+  t.regex(mainText(await pageOf(t, answer)), /Call cancelled .*Nothing was charged.* Error cancelled/);
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /Available 30 /);
+
+  // The owner also cancels calls of programs.
+  const key = await madeKey(owner);
+  const waiting = callWith(key, 'ping', { host: 'example.com' });
+  const id = await until('the call is accepted', async () => {
+    const links = linksOf(await pageOf(t, await owner.get('/calls?state=running')));
+    return links.find((href) => /calls\/[0-9a-f-]{36}$/.test(href))?.replace('/dashboard', '') ?? null;
+  });
+  t.is((await owner.post(`${id}/cancel`)).status, 303);
+  const refused = await waiting;
+  t.is(refused.status, 409);
+  t.is(refused.headers.get('X-Credits-Charged'), '0');
+  t.like(await refused.json(), { code: 'cancelled' });
+
+  await owner.post('/tools/hash-text', { text: 'a' });
+  const [ended = ''] = linksOf(await pageOf(t, await owner.get('/calls?tool=hash-text'))).filter((href) =>
+    /calls\/[0-9a-f-]{36}$/.test(href),
+  );
+  await owner.post(`${ended.replace('/dashboard', '')}/cancel`);
+  t.regex(
+    mainText(await pageOf(t, await owner.get(`${ended.replace('/dashboard', '')}?cancel=sent`))),
+    /before it could be cancelled, and was charged/,
+  );
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /Available 29 /);
+});
+
+test('a cancellation at any moment of a call leads to its result and a charge, or to neither', async (t) => {
+  const random = seededRandom(t.log);
+  const owner = await newOwner(stack);
+  let charged = 0;
+  for (let race = 0; race < 8; race++) {
+    const attempt = randomUUID();
+    // Some of the calls contain a secret field.
+    const [tool, fields, price] =
+      race % 2 === 0
+        ? (['hash-text', { text: `race ${race}` }, 1] as const)
+        : (['bcrypt-hash', { password: `race ${race}`, workFactor: '10' }, 2] as const);
+    const sent = owner.post(`/tools/${tool}`, { ...fields, '.attempt': attempt });
+    let isOver = false;
+    const ended = sent.finally(() => {
+      isOver = true;
+    });
+    const cancel = await until('the call runs or has ended', async () => {
+      if (isOver) return '';
+      const { run } = await (await owner.get(`/runs/${attempt}`)).json();
+      return run?.cancel.replace('/dashboard', '') ?? false;
+    });
+    await sleep(random.integer(0, 200));
+    if (cancel !== '') await owner.post(cancel);
+    await ended;
+    const answer = await sent;
+    const { status } = answer;
+    t.true(status === 200 || status === 409, mainText(await pageOf(t, answer)));
+    if (status === 200) charged += price;
+  }
+  t.log(`${charged} of 12 credits charged`);
+  await withStore(stack, async (store) => {
+    const account = await store.accounts.findOne({ email: owner.email });
+    t.deepEqual(await auditAccountWhenIdle(store, account?._id ?? ''), []);
+    t.is(account?.balance, FREE_CREDITS - charged);
+  });
+});
+
+test('a number of milliseconds in the form reaches a tool as a number', async (t) => {
+  const tool = registry.get('website-screenshot') ?? t.fail('no tool');
+  const waitFor = (text: string) =>
+    toolInput(tool, new URLSearchParams({ url: 'http://a/', waitFor: text })).waitFor;
+  t.deepEqual(['2000', '#main', '.a2', ''].map(waitFor), [2000, '#main', '.a2', undefined]);
+  const owner = await newOwner(stack);
+  const fields = { url: 'https://example.com/', waitFor: '20000' };
+  const refused = await pageOf(t, await owner.post('/tools/website-screenshot', fields));
+  t.truthy(find(refused, 'id', 'waitFor-fault'));
+  t.is(fieldValue(refused, 'waitFor'), '20000');
 });
 
 test('a form has the defaults of the schema, and the example only on request', async (t) => {
@@ -811,6 +1047,13 @@ test('credits are bought with the test checkout, once when the form is submitted
   const after = await pageOf(t, await owner.get('/credits?done=bought'));
   t.regex(mainText(after), /The credits were added to your account\..* Available 5,030 /);
   t.is(rowsOf(after).filter((row) => /UTC 5,000 \$39\.00 \$0\.00 test paid test_/.test(row)).length, 1);
+  const receipt = linksOf(after).find((href) => href.includes('/receipts/')) ?? '';
+  const receiptPage = mainText(await pageOf(t, await owner.get(receipt.replace('/dashboard', ''))));
+  t.regex(
+    receiptPage,
+    /Item 5,000 credits, prepaid Total paid USD 39\.00 Paid by Test checkout, no money was paid/,
+  );
+  t.notRegex(receiptPage, /Receipt of Stripe/);
   t.is(rowsOf(after).filter((row) => /UTC purchase 5,000 5,000$/.test(row)).length, 1);
   t.regex(mainText(after), /The newest purchase .* The newest grant /);
 
@@ -869,7 +1112,7 @@ test('operators set a monthly allowance', async (t) => {
   const credentials = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const owner = await newOwner(stack);
-  const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
+  const list = await pageOf(t, await operator.get(`/operator?q=${encodeURIComponent(owner.email)}`));
   const path = (linksOf(list).find((href) => href.includes('/accounts/')) ?? '').replace('/dashboard', '');
   const set = await operator.post(`${path}/allowance`, { monthlyAllowance: '500' });
   t.is(set.status, 303);
@@ -1005,12 +1248,18 @@ test('operators find an account and adjust it once, even if the form is submitte
   const credentials = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
   const owner = await newOwner(stack);
-  const list = await pageOf(t, await operator.get(`/operator?email=${encodeURIComponent(owner.email)}`));
+  const list = await pageOf(t, await operator.get(`/operator?q=${encodeURIComponent(owner.email)}`));
   t.is(rowsOf(list).length, 1);
   t.regex(mainText(list), /tools-cpu ok/);
   const path = (linksOf(list).find((href) => href.includes('/accounts/')) ?? '').replace('/dashboard', '');
   const form = await pageOf(t, await operator.get(path));
-  const fields = { amount: '12', reason: 'a gift', reference: fieldValue(form, 'reference') };
+  const fields = { amount: '12', reason: 'a <b>gift</b>', reference: fieldValue(form, 'reference') };
+  const review = await pageOf(t, await operator.post(`${path}/adjustment`, fields));
+  const shown = mainText(review);
+  t.true(shown.includes(owner.email));
+  t.regex(shown, /Change Add 12 credits Reason a <b>gift<\/b> Balance 30 now, 42 after the adjustment/);
+  for (const [name, value] of Object.entries(fields)) t.is(fieldValue(review, name), value);
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 30 /);
   for (let i = 0; i < 2; i++) t.is((await operator.post(path, fields)).status, 303);
   t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 42 /);
   for (const [amount, available] of [
@@ -1032,11 +1281,325 @@ test('operators find an account and adjust it once, even if the form is submitte
   for (const wrong of [{ amount: '0' }, { amount: '1.5' }, { reason: ' ' }, { amount: '13' }]) {
     const refused = await operator.post(path, { ...fields, ...wrong });
     t.is(refused.status, 422, JSON.stringify(wrong));
+    if (wrong.amount === '13') continue;
+    t.is((await operator.post(`${path}/adjustment`, { ...fields, ...wrong })).status, 422);
   }
-  t.is(
-    (await operator.post(path, { amount: '-50', reason: 'a mistake', reference: randomUUID() })).status,
-    303,
+  const mistake = { amount: '-50', reason: 'a mistake', reference: randomUUID() };
+  t.regex(
+    mainText(await pageOf(t, await operator.post(`${path}/adjustment`, mistake))),
+    /Only 42 credits can be removed\. A shortfall of 8 credits suspends the account.* Balance 42 now, 0 after/,
   );
+  t.is((await operator.post(path, mistake)).status, 303);
   t.regex(mainText(await pageOf(t, await owner.get(''))), /suspended: 8 credits/);
   t.is((await owner.post('/tools/hash-text', { text: 'a' })).status, 403);
+});
+
+test('the status page shows the state, the days and the incidents with the updates of operators', async (t) => {
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
+  // One hour before the end of the day before yesterday, for which the API of this stack has recorded nothing.
+  const startedAt = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 90_000_000);
+  const day = startedAt.toISOString().slice(0, 10);
+  const id = `inc_${randomUUID()}`;
+  await withStore(stack, async ({ statusDays, incidents }) => {
+    await statusDays.insertOne({
+      _id: day,
+      day: new Date(`${day}T00:00:00Z`),
+      minutes: {},
+      ok: { cpu: 1420 },
+      failed: { cpu: 8 },
+    });
+    await incidents.insertOne({
+      _id: id,
+      component: 'cpu',
+      startedAt,
+      endedAt: new Date(startedAt.getTime() + 8 * 60_000),
+      failures: 8,
+      updates: [],
+    });
+  });
+  const list = await pageOf(t, await operator.get('/operator/incidents'));
+  t.true(linksOf(list).includes(`/dashboard/operator/incidents/${id}`));
+  const form = await pageOf(t, await operator.get(`/operator/incidents/${id}`));
+  const text = 'A disk was full. <b>It is larger now.</b>';
+  const fields = { text, reference: fieldValue(form, 'reference') };
+  for (let i = 0; i < 2; i++) t.is((await operator.post(`/operator/incidents/${id}`, fields)).status, 303);
+  const empty = await operator.post(`/operator/incidents/${id}`, { text: ' ' });
+  t.is(empty.status, 422);
+  t.regex(mainText(await pageOf(t, empty)), /Update must have 1 to 1000 characters/);
+  t.is((await operator.get('/operator/incidents/inc_none')).status, 404);
+
+  const response = await fetch(`${stack.baseUrl}/status`);
+  t.is(response.status, 200);
+  t.is(response.headers.get('cache-control'), 'public, max-age=5');
+  t.regex(response.headers.get('content-security-policy') ?? '', /script-src 'self'; style-src 'sha256-/);
+  const elements = elementsOf(parse(await response.text()));
+  const shown = mainText(elements);
+  // The stack runs no worker of these pools.
+  t.regex(shown, /components? do(es)? not work\. Checked \d{4}-/);
+  t.regex(shown, /API works/);
+  t.regex(shown, /Tools: cpu works/);
+  t.regex(shown, /Tools: heavy does not work/);
+  t.regex(shown, /Tools: cpu did not work resolved .*, 8 minutes .*: A disk was full. <b>It is/);
+  const row = rowsOf(elements).find((it) => it.startsWith(day)) ?? '';
+  t.regex(row, /99\.43 % up, 8 minutes down, 12 minutes unknown/);
+  t.is(
+    textOf(elements.find(({ tagName }) => tagName === 'ol') ?? t.fail('no list')).split('A disk').length,
+    2,
+  );
+  const bars = elements.filter((it) => attribute(it, 'class') === 'uptime');
+  t.is(bars.length, 9);
+  for (const bar of bars)
+    t.regex(attribute(bar, 'aria-label') ?? '', /^.+, last 90 days: uptime .+, downtime on \d+ days?/);
+  t.notRegex(shown, /127\.0\.0\.1|mongodb:|ECONN|Error/);
+
+  const json = recordAt(await (await fetch(`${stack.baseUrl}/status.json`)).json());
+  t.is(json.status, 'failed');
+  const incident = recordsAt(json.incidents).find((it) => it.id === id);
+  t.deepEqual(
+    recordsAt(incident?.updates).map((update) => update.text),
+    [text],
+  );
+  const owner = await newOwner(stack);
+  t.is((await owner.get('/operator/incidents')).status, 404);
+  t.is((await owner.post(`/operator/incidents/${id}`, fields)).status, 404);
+  t.true(linksOf(elementsOf(parse(await (await owner.get('')).text()))).includes('/status'));
+});
+
+const newOperator = async (): Promise<Visitor> => {
+  const credentials = await makeUser(stack, 'operator');
+  return visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
+};
+
+const search = (operator: Visitor, query: string) => operator.get(`/operator?q=${encodeURIComponent(query)}`);
+
+test('operators find accounts by a part of the address, a key or an id, and calls by their ids', async (t) => {
+  const operator = await newOperator();
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner, 'of the shop');
+  const requestId = (await callWith(key)).headers.get('x-request-id') ?? '';
+  const { accountId, keyId, callId } = await withStore(stack, async ({ calls }) => {
+    const call = (await calls.findOne({ requestId })) ?? t.fail('no call');
+    return { accountId: call.accountId, keyId: call.keyId ?? '', callId: call._id };
+  });
+  const path = `/dashboard/operator/accounts/${accountId}`;
+
+  const found = await pageOf(t, await search(operator, ` ${owner.email.slice(9, 30).toUpperCase()} `));
+  t.is(rowsOf(found).length, 1);
+  t.true(linksOf(found).includes(path));
+  for (const nothing of [
+    owner.email.replace('@', '.'),
+    '(',
+    '[a',
+    '\\',
+    '\0.*\0',
+    'ut_!',
+    'acc_none',
+    'req_none',
+  ]) {
+    const response = await search(operator, nothing);
+    t.is(response.status, 200, nothing);
+    t.regex(mainText(await pageOf(t, response)), /Nothing was found/, nothing);
+  }
+  for (const beginning of [key.slice(0, 7), key.slice(0, 9), key]) {
+    const page = await pageOf(t, await search(operator, beginning));
+    t.true(linksOf(page).includes(`${path}#keys`), beginning);
+    t.true(mainText(page).includes('of the shop'));
+    t.false(mainText(page).includes(key));
+  }
+  const callPath = `/dashboard/operator/calls/${callId}`;
+  for (const [id, to] of [
+    [accountId, path],
+    [keyId, `${path}#keys`],
+    [callId, callPath],
+    [requestId, callPath],
+  ] as const) {
+    const response = await search(operator, id);
+    t.is(response.status, 303);
+    t.is(response.headers.get('location'), to);
+  }
+  const call = await pageOf(t, await operator.get(`/operator/calls/${requestId}`));
+  t.regex(
+    mainText(call),
+    new RegExp(`Outcome charged Tool hash-text Call id ${callId} Request id ${requestId}`),
+  );
+  t.true(linksOf(call).includes(path));
+  t.is((await operator.get('/operator/calls/none')).status, 404);
+});
+
+test("an account's page shows operators its keys, calls, ledger, grants, webhooks, sessions and usage", async (t) => {
+  const operator = await newOperator();
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner, 'of the shop');
+  const requestId = (await callWith(key)).headers.get('x-request-id') ?? '';
+  await owner.post('/webhooks', { url: 'http://localhost:3999/shop', events: 'credits.low' });
+  await signIn(stack.baseUrl, owner);
+  const call = await withStore(stack, ({ calls }) => calls.findOne({ requestId }));
+  const path = `/operator/accounts/${call?.accountId}`;
+  await operator.post(path, { amount: '5', reason: 'for the wait', reference: randomUUID() });
+  const page = await pageOf(t, await operator.get(path));
+  const shown = mainText(page);
+  for (const words of [
+    /Sign-in owner, 2 active sessions/,
+    /Balance 34 granted minus charged/,
+    /1 call and 1 credit in 30 days, success 100 %/,
+    /of the shop ut_\S+… key_\S+ all tools live/,
+    /hash-text charged 1 /,
+    /adjustment \+5 \+5 \S+@example\.com \w+ for the wait/,
+    /http:\/\/localhost:3999\/shop active 0 of 20/,
+  ])
+    t.regex(shown, words);
+  t.true(rowsOf(page).some((row) => /charge ?hash-text -1 29/.test(row)));
+  t.true(linksOf(page).includes(`/dashboard/operator/calls/${call?._id}`));
+  t.deepEqual(brokenAnchors(page), []);
+});
+
+test('operators page through the lists of an account and see who adjusted its credits; owners see only that an operator did', async (t) => {
+  const operator = await newOperator();
+  const owner = await newOwner(stack);
+  const paymentId = `test_${randomUUID()}`;
+  const accountId = await withStore(stack, async (store) => {
+    const accounts = createAccounts(store);
+    const { _id } = (await accounts.findByEmail(owner.email)) ?? t.fail('no account');
+    for (let i = 0; i < 27; i++)
+      await accounts.grant({
+        accountId: _id,
+        type: 'adjustment',
+        amount: 1,
+        reference: `ticket ${i}`,
+        reason: `reason ${i}`,
+        operator: 'command line',
+      });
+    const fact = { kind: 'paid', accountId: _id, credits: 1000, amount: 900, test: true } as const;
+    const report = { paymentId, source: paymentId, currency: 'EUR', fact };
+    await createPayments(store, accounts).record(report);
+    await store.notices.insertOne({
+      _id: randomUUID(),
+      accountId: _id,
+      at: new Date(),
+      tries: 1,
+      dueAt: null,
+      kind: 'balance',
+      balance: 7,
+      thresholds: [20],
+    });
+    return _id;
+  });
+  const path = `/operator/accounts/${accountId}`;
+  await operator.post(path, { amount: '-2', reason: 'for the wait', reference: randomUUID() });
+  const userId = await withStore(stack, async ({ db }) => {
+    const user = await db.collection('users').findOne({ email: operator.email });
+    return String(user?._id);
+  });
+
+  const page = await pageOf(t, await operator.get(path));
+  t.deepEqual(brokenAnchors(page), []);
+  const all = linksOf(page).filter((href) => href.startsWith(`/dashboard${path}/`));
+  t.deepEqual(all, [`/dashboard${path}/ledger`, `/dashboard${path}/grants`]);
+  for (const [list, words] of [
+    ['grants', /^.* adjustment ?\+1 ?\+1 ?command line ?reason \d+$/],
+    ['ledger', /^.* adjustment ?ticket \d+ ?command line ?\+1 ?\d+$/],
+  ] as const) {
+    const rows: string[] = [];
+    let next: string | undefined = `/dashboard${path}/${list}`;
+    while (next !== undefined) {
+      const shown: Element[] = await pageOf(t, await operator.get(next.replace('/dashboard', '')));
+      rows.push(...rowsOf(shown));
+      next = linksOf(shown).find((href) => href.includes('cursor='));
+    }
+    t.is(new Set(rows.filter((row) => words.test(row))).size, 27, rows.join('\n'));
+    const own = rows.filter((row) => row.includes(' -2 ')).join();
+    t.true(own.includes(operator.email) && own.includes(userId), own);
+  }
+  t.is((await operator.get(`${path}/grants?cursor=zzz`)).status, 422);
+  t.is((await operator.get('/operator/accounts/acc_none/grants')).status, 404);
+
+  t.regex(mainText(await pageOf(t, await operator.get(`${path}/security`))), /Signed in/);
+  t.regex(mainText(await pageOf(t, await operator.get(`${path}/notices`))), /balance below 20: 7 credits/);
+  for (const list of ['keys', 'calls', 'webhooks'])
+    t.regex(mainText(await pageOf(t, await operator.get(`${path}/${list}`))), /There are none/);
+  const payments = await pageOf(t, await operator.get(`${path}/payments`));
+  const receipt = linksOf(payments).find((href) => href.includes('/payments/')) ?? '';
+  t.is(receipt, `/dashboard/operator/payments/${paymentId}`);
+  const facts = mainText(await pageOf(t, await operator.get(receipt.replace('/dashboard', ''))));
+  t.true(facts.includes(paymentId) && facts.includes(owner.email), facts);
+  const pdf = await operator.get(`/operator/payments/${paymentId}/receipt.pdf`);
+  t.is(pdf.headers.get('content-type'), 'application/pdf');
+  t.is((await operator.get('/operator/payments/none')).status, 404);
+
+  const ledger = mainText(await pageOf(t, await owner.get('/ledger')));
+  t.regex(ledger, /adjustment by an operator/);
+  const credits = mainText(await pageOf(t, await owner.get('/credits')));
+  t.regex(credits, /adjustment by an operator/);
+  const data = await (await owner.get('/settings/export.ndjson')).text();
+  t.regex(data, /"byOperator":true/);
+  for (const shown of [ledger, credits, data])
+    for (const hidden of [operator.email, userId, 'reason 1', 'for the wait', 'command line'])
+      t.false(shown.includes(hidden), hidden);
+});
+
+test("an operator's notice is on every page until it is dismissed or ended", async (t) => {
+  const operator = await newOperator();
+  const [owner, other] = [await newOwner(stack), await newOwner(stack)];
+  const barOf = async (who: Visitor, path = '', headers = {}) => {
+    const page = await pageOf(t, await who.get(path, headers));
+    return page.find(({ tagName }) => tagName === 'aside');
+  };
+  for (const wrong of [{ text: ' ' }, { level: 'loud' }, { hours: '1000' }]) {
+    const fields = { text: 'x', level: 'info', hours: '1', ...wrong };
+    t.is((await operator.post('/operator/notice', fields)).status, 422, JSON.stringify(wrong));
+  }
+  t.is((await owner.post('/operator/notice', { text: 'x', level: 'info', hours: '1' })).status, 404);
+  t.is(await barOf(owner), undefined);
+
+  const text = 'Maintenance <i>tonight</i> at 22:00 UTC';
+  const published = await operator.post('/operator/notice', { text, level: 'warning', hours: '4' });
+  t.is(published.headers.get('location'), '/dashboard/operator/notice?done=published');
+  for (const path of ['', '/keys', '/settings']) {
+    const bar = await barOf(owner, path);
+    t.true(bar && textOf(bar).includes(`Warning: ${text}`), path);
+  }
+  const [hidden] = elementsOf((await barOf(owner)) ?? t.fail('no notice')).filter(
+    (element) => attribute(element, 'name') === 'id',
+  );
+  const id = (hidden && attribute(hidden, 'value')) ?? '';
+  for (const [from, to] of [
+    [`${stack.baseUrl}/dashboard/keys?cursor=`, '/dashboard/keys?cursor='],
+    ['http://other.example/dashboard/keys', '/dashboard'],
+    [`${stack.baseUrl}//other.example/`, '/dashboard'],
+  ] as const) {
+    const dismissed = await owner.post('/notice/dismiss', { id }, { Referer: from });
+    t.is(dismissed.headers.get('location'), to);
+    const [cookie = ''] = dismissed.headers
+      .getSetCookie()
+      .filter((it) => it.startsWith('utility-tools.notice='));
+    t.regex(cookie, /; httponly/i);
+    t.is(await barOf(owner, '', { Cookie: `${owner.cookie}; ${cookie.split(';')[0]}` }), undefined);
+  }
+  t.not(await barOf(other), undefined);
+  t.is((await operator.post('/operator/notice/end')).status, 303);
+  t.is(await barOf(other), undefined);
+});
+
+test('operators see the queues of the last hour as charts and as a table', async (t) => {
+  const operator = await newOperator();
+  const minute = Math.floor(Date.now() / 60_000) * 60_000;
+  const at = new Date(minute - 30 * 60_000);
+  await withStore(stack, ({ poolSamples }) =>
+    poolSamples.insertOne({
+      _id: at.toISOString(),
+      at,
+      queues: {
+        orchestrator: { waiting: 0, calls: null, workers: 2 },
+        'tools-cpu': { waiting: 3, calls: 7, workers: 2 },
+      },
+    }),
+  );
+  const page = await pageOf(t, await operator.get('/operator/pools'));
+  const time = at.toISOString().slice(11, 16);
+  const titles = page.filter(({ tagName }) => tagName === 'title').map(textOf);
+  t.true(titles.includes(`${time}: 7 calls, 3 waiting`), titles.join('; '));
+  t.true(titles.some((title) => title.includes('not sampled')));
+  t.true(rowsOf(page).some((row) => row.includes(time) && row.includes('4 + 3 (2)')));
+  t.regex(mainText(page), /pool tools-heavy failed/);
 });

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import test from 'ava';
 import { parse } from 'parse5';
@@ -10,12 +13,16 @@ import { loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { newOwner, type Visitor } from '../helpers/dashboard.ts';
+import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
-import { attribute, CSP, elementsOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { attribute, CSP, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { readPdf } from '../helpers/office.ts';
+import { readLog } from '../helpers/processLog.ts';
+import { makeUser, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { type StripeMock, startStripeMock } from '../helpers/stripeMock.ts';
 import { until } from '../helpers/until.ts';
+import { untilDayLasts } from '../helpers/utcDay.ts';
 
 const KEY = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const SECRET = 'whsec_Ukm9N6tPFGOwFzSBlQTvvgnHO7d0CpFz';
@@ -82,6 +89,17 @@ const deliver = (body: string, signature: string | null = sign(body)) =>
     },
     body,
   });
+
+/** Returns the text of a PDF. */
+async function textOfPdf(bytes: Uint8Array): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'receipt-'));
+  try {
+    await writeFile(join(folder, 'receipt.pdf'), bytes);
+    return (await readPdf(join(folder, 'receipt.pdf'))).text;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
 
 /** A paid checkout, as in Stripe's event. */
 const sessionOf = (accountId: string, paymentId: string, over: Fields = {}): object => ({
@@ -274,6 +292,33 @@ test('a delayed payment is booked when it succeeds', async (t) => {
   t.deepEqual(await balanceOf(accountId), { balance: 1005, shortfall: 0 });
 });
 
+test('operators are told to refund a payment that was confirmed after its account was closed', async (t) => {
+  const owner = await newOwner(stack);
+  const { _id: accountId = '' } = (await store.accounts.findOne({ email: owner.email })) ?? {};
+  const closed = await owner.post('/settings/close', { email: owner.email, password: owner.password });
+  t.is(closed.status, 200);
+  const paymentId = newPayment();
+  const paid = eventOf('checkout.session.async_payment_succeeded', sessionOf(accountId, paymentId));
+  for (let i = 0; i < 2; i++) t.is((await deliver(paid)).status, 200);
+  t.deepEqual(await balanceOf(accountId), { balance: 1250, shortfall: 0 });
+  const isLogged = async () => {
+    const lines = (await readLog(stack, 'api')).filter(({ payment }) => payment === paymentId);
+    return lines.length === 1 && String(lines[0]?.msg).includes('closed account');
+  };
+  await until('the payment is logged once', isLogged);
+
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
+  const page = await pageOf(t, await operator.get('/operator'));
+  t.regex(mainText(page), /Payments to refund/);
+  t.true(linksOf(page).includes(`/dashboard/operator/payments/${paymentId}`));
+  const account = mainText(await pageOf(t, await operator.get(`/operator/accounts/${accountId}`)));
+  t.regex(account, /Closed .* UTC.*to be refunded/);
+  await deliver(eventOf('charge.refunded', chargeOf(paymentId, 900)));
+  t.deepEqual(await balanceOf(accountId), { balance: 250, shortfall: 0 });
+  t.false(mainText(await pageOf(t, await operator.get('/operator'))).includes(paymentId));
+});
+
 test('refunds and disputes deduct credits, and a won dispute restores them', async (t) => {
   const { accountId, call } = await makeAccount(stack, 5);
   const [one, two] = [newPayment(), newPayment()];
@@ -336,6 +381,7 @@ test('unrelated or invalid reports are acknowledged and change nothing', async (
 });
 
 test('the schedule grants allowances, once a month however often it runs', async (t) => {
+  await untilDayLasts();
   const { accountId, manage } = await makeAccount(stack, 5);
   await createAccounts(store).setMonthlyAllowance(accountId, 300);
   const env = readEnv(stack.env);
@@ -361,6 +407,59 @@ test('the schedule grants allowances, once a month however often it runs', async
   await until('the event was dispatched', async () =>
     store.events.findOne({ _id: event?._id ?? '', pending: { $exists: false } }),
   );
+});
+
+test('a purchase has a receipt as a page and as a PDF, and a link to the receipt of Stripe', async (t) => {
+  await untilDayLasts();
+  const owner = await newOwner(stack);
+  const accountId = (await store.accounts.findOne({ email: owner.email }))?._id ?? '';
+  const paymentId = newPayment();
+  await deliver(eventOf('checkout.session.completed', sessionOf(accountId, paymentId)));
+  await deliver(eventOf('charge.refunded', chargeOf(paymentId, 90)));
+  const path = `/credits/receipts/${paymentId}`;
+  const credits = (await shopOf(owner)).elements;
+  t.true(linksOf(credits).includes(`/dashboard${path}`));
+  t.regex(
+    mainText(credits),
+    /1,000 credits for €9\.00 €0\.0090 per credit 40 credits for €0\.50 €0\.0125 per credit/,
+  );
+  const page = await pageOf(t, await owner.get(path));
+  const today = new Date().toISOString().slice(0, 10);
+  const facts = [
+    `Receipt number ${paymentId}`,
+    `Date ${today} (UTC)`,
+    'Seller Utility Tools',
+    `Buyer ${owner.email}`,
+    `Account ${accountId}`,
+    'Item 1,000 credits, prepaid',
+    'Total paid EUR 9.00',
+    'Paid by Stripe in test mode, no money was paid',
+    'Refunded EUR 0.90',
+  ];
+  for (const fact of facts) t.true(mainText(page).includes(fact), fact);
+
+  const pdf = await owner.get(`${path}/receipt.pdf`);
+  t.is(pdf.headers.get('content-type'), 'application/pdf');
+  t.is(pdf.headers.get('content-disposition'), `attachment; filename="receipt-${paymentId}.pdf"`);
+  const bytes = new Uint8Array(await pdf.arrayBuffer());
+  const again = await (await owner.get(`${path}/receipt.pdf`)).arrayBuffer();
+  t.deepEqual(new Uint8Array(again), bytes);
+  const words = (await textOfPdf(bytes)).replaceAll(/\s/g, '');
+  for (const fact of facts) t.true(words.includes(fact.replaceAll(' ', '')), fact);
+
+  mock.requests.length = 0;
+  const own = await owner.get(`${path}/stripe`);
+  t.is(own.status, 303);
+  t.regex(own.headers.get('location') ?? '', /^https:\/\/.*\/receipts\//);
+  t.true(mock.requests[0]?.path.startsWith(`/v1/charges?payment_intent=${paymentId}&`));
+  mock.failNext(400);
+  const failed = await owner.get(`${path}/stripe`);
+  t.is(failed.status, 502);
+  t.regex(mainText(await pageOf(t, failed)), /receipt cannot be shown now/);
+
+  const stranger = await newOwner(stack);
+  for (const file of ['', '/receipt.pdf', '/stripe'])
+    t.is((await stranger.get(`${path}${file}`)).status, 404, file);
 });
 
 test('an invalid configuration is reported at the start, with the name of the variable', (t) => {

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -20,6 +29,13 @@ function runBackup(t: { teardown(end: () => void): void }, dump: string, kept: r
   mkdirSync(bin);
   mkdirSync(folder);
   for (const name of kept) writeFileSync(join(folder, name), '');
+  // An interrupted dump of the day before yesterday.
+  const interrupted = join(folder, '2020-01-04T000000Z.gz.part');
+  writeFileSync(interrupted, '');
+  const before = Date.now() / 1000 - 2 * 86_400;
+  utimesSync(interrupted, before, before);
+  const uriFile = join(root, 'uri');
+  writeFileSync(uriFile, `${URI}\n`);
   const program = (name: string, body: string) => {
     writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
     chmodSync(join(bin, name), 0o755);
@@ -30,7 +46,7 @@ function runBackup(t: { teardown(end: () => void): void }, dump: string, kept: r
     encoding: 'utf8',
     env: {
       PATH: `${bin}:/usr/bin:/bin`,
-      BACKUP_URI: URI,
+      BACKUP_URI_FILE: uriFile,
       BACKUP_DATABASE: 'utility_tools',
       BACKUP_FOLDER: folder,
       BACKUP_KEEP: '2',
@@ -41,7 +57,7 @@ function runBackup(t: { teardown(end: () => void): void }, dump: string, kept: r
   return { status, stderr, folder, files: readdirSync(folder).sort(), args, row };
 }
 
-test('a backup file appears only when it is complete, is recorded, and replaces the oldest', (t) => {
+test('a backup file appears only when it is complete, is recorded, and replaces the oldest and interrupted ones', (t) => {
   const { status, stderr, folder, files, args, row } = runBackup(t, 'echo dump | gzip', [
     '2020-01-01T000000Z.gz',
     '2020-01-02T000000Z.gz',
@@ -50,6 +66,7 @@ test('a backup file appears only when it is complete, is recorded, and replaces 
   t.is(files.length, 2);
   t.is(files[0], '2020-01-02T000000Z.gz');
   t.is(gunzipSync(readFileSync(join(folder, files[1] ?? ''))).toString(), 'dump\n');
+  t.true(args.includes(`--uri ${URI} `), args);
   t.true(args.includes('--db utility_tools --collection maintenance --mode merge'), args);
   t.is(row._id, 'backup');
   t.deepEqual(Object.keys(row), ['_id', 'succeededAt']);

@@ -30,5 +30,5 @@ for (const [way, pdeathsig] of [
     t.is(running().length, 1);
     parent.kill('SIGKILL');
     await once(parent, 'exit');
-    t.deepEqual(await remaining(argument, 10_000), []);
+    t.deepEqual(await remaining(argument), []);
   });

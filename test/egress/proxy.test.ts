@@ -13,6 +13,9 @@ import { type StubNetwork, soon, stubNetwork } from '../helpers/egress.ts';
 
 type StubOptions = Parameters<typeof stubNetwork>[0];
 
+/** Far below the 60 s after which a deadline would end what is to end at once. */
+const AT_ONCE_MS = 20_000;
+
 async function proxied(
   t: ExecutionContext,
   options: Partial<ProxyOptions> = {},
@@ -192,7 +195,7 @@ test('a plain request whose response is not HTTP is refused at once', async (t) 
   );
   const startedAt = Date.now();
   t.is((await curl(at(proxy), 'http://a.example.com/')).status, 502);
-  t.true(Date.now() - startedAt < 5_000);
+  t.true(Date.now() - startedAt < AT_ONCE_MS);
   t.is(network.dialled.length, 1);
 });
 
@@ -214,6 +217,6 @@ test('closing the proxy ends connections that are still being opened', async (t)
   const startedAt = Date.now();
   proxy.close();
   await once(opening, 'close');
-  t.true(Date.now() - startedAt < 5_000);
+  t.true(Date.now() - startedAt < AT_ONCE_MS);
   t.is((await asking).status, 0);
 });

@@ -34,7 +34,7 @@ test.serial('the check distinguishes a quadratic pattern from a linear one', asy
 
 /** Patterns that the check cannot decide: they have thousands of phrases, many of which contain `\p{L}*`. */
 const UNDECIDED: Readonly<Record<string, string>> = {
-  uses: 'only for texts of at most 5,000 characters: activities/browser/page/overlays/judge.ts',
+  uses: 'only for texts of at most 5,000 characters: activities/browser/page/overlays/classify.ts',
   privacy: 'the same',
 };
 

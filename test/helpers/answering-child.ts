@@ -40,6 +40,7 @@ const settling = createSettlement({
   workflow: { result: () => Promise.reject(new Error('not found')) },
   ledger,
   results: createResults(mongodbPieces(store), createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
+  calls: createCalls(store),
   answers,
   undelivered: createUndelivered({ store, ledger, accounts }),
   dispatchEvents: () => undefined,

@@ -3,18 +3,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import puppeteer, { type Browser } from 'puppeteer';
 import { makeBrowserFolder } from '../../activities/browser/folder.ts';
 import { type Browsers, type BrowsersOptions, createBrowsers } from '../../activities/browser/pool.ts';
+import { findChromium, PROGRAMS } from '../../activities/browser/resource.ts';
 import { createGuard, type Guard } from '../../egress/guard.ts';
 import { type AllowEntry, parseAllow } from '../../schemas/formats/allow.ts';
 import { listen } from './egress.ts';
 
-/** Path of the browser that the tools use. */
-export const SHELL = '/usr/bin/chromium-headless-shell';
-/** Path of the full Chromium, which can also run headed. */
-export const CHROMIUM = '/usr/bin/chromium';
+/** Finds the browser that the tools use, as a worker does. */
+export const findBrowser = (): Promise<string> => findChromium(null);
+/** Finds a full Chromium, which can also run headed. */
+export const findFullChromium = (): Promise<string> => findChromium(null, PROGRAMS.slice(1));
 
 /** Keeps a Chromium that runs outside the sandbox from contacting any other machine. */
 const LOCAL_ONLY = [
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
@@ -24,8 +25,11 @@ const LOCAL_ONLY = [
  * Starts a Chromium with puppeteer, as a reference or to inspect pages. When a flag is repeated, its last value
  * applies.
  */
-export const launchChromium = (flags: readonly string[] = [], executablePath = CHROMIUM): Promise<Browser> =>
-  puppeteer.launch({ executablePath, args: ['--no-sandbox', ...LOCAL_ONLY, ...flags] });
+export const launchChromium = async (flags: readonly string[] = [], program?: string): Promise<Browser> =>
+  puppeteer.launch({
+    executablePath: program ?? (await findFullChromium()),
+    args: ['--no-sandbox', ...LOCAL_ONLY, ...flags],
+  });
 
 /**
  * Starts browsers as a worker does, with the strongest sandbox and all their files in a temporary folder. Disposing the
@@ -38,7 +42,7 @@ export async function openBrowsers(
   const log = (line: string) => lines.push(line);
   const folder = await makeBrowserFolder(log);
   const browsers = await createBrowsers({
-    program: SHELL,
+    program: options.program ?? (await findBrowser()),
     boundary: { namespace: 'tree', sandbox: true },
     folder: folder.path,
     memoryBytes: 2_000_000_000,

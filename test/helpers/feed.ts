@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { freePort } from '../../dev/ports.ts';
 import { CURRENCIES } from '../../schemas/tools/gold-price.ts';
-import { listen } from './egress.ts';
 
 /** The response for a path: a value that is sent as JSON, or a function that handles the request. */
 export type Answer = object | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -75,7 +75,9 @@ export async function startFeed(): Promise<Feed> {
     else if (typeof answer === 'function') answer(request, response);
     else response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
   });
-  const port = await listen(server);
+  // No outgoing connection can take this port while the feed is stopped.
+  const port = await freePort();
+  await once(server.listen(port, '127.0.0.1'), 'listening');
   return {
     port,
     env: { GOLD_FEED_URL: `http://127.0.0.1:${port}`, FX_FEED_URL: `http://127.0.0.1:${port}${FX}` },

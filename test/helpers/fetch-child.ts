@@ -4,7 +4,9 @@ import { guardFor } from './egress.ts';
 
 /**
  * Runs as a separate process: downloads `http://127.0.0.1:<port><path>` for each path, into memory or to a file.
- * Prints one line of JSON for each: the resulting code, and the growth of peak memory since the process started.
+ * Prints one line of JSON for each: the resulting code, and the largest growth of the memory in use since the process
+ * started. Garbage is collected before each measurement, so that the figure does not depend on when V8 collects it.
+ * Requires `--expose-gc`.
  */
 const [port = '', milliseconds = '', maxBytes = '', place = '', ...paths] = process.argv.slice(2);
 const guard = guardFor(Number(port));
@@ -25,15 +27,21 @@ async function download(path: string): Promise<string> {
   }
 }
 
-/** A first download, which is not measured, loads all modules and grows the heap to its working size. */
+function bytesInUse(): number {
+  gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** A first download, which is not measured, loads all modules. */
 await download('/warm-up');
-const start = process.memoryUsage.rss();
+const start = bytesInUse();
 for (const path of paths) {
   let peak = start;
   const look = (): void => {
-    peak = Math.max(peak, process.memoryUsage.rss());
+    peak = Math.max(peak, bytesInUse());
   };
-  const sample = setInterval(look, 5);
+  const sample = setInterval(look, 100);
   const outcome = await download(path);
   clearInterval(sample);
   look();

@@ -1,23 +1,28 @@
 import { join } from 'node:path';
 import { clientEnv } from '../../dev/host.mjs';
-import { findOrFetch } from '../../dev/programs/find.ts';
+import { findOrFetch, type Program } from '../../dev/programs/find.ts';
 import { findGo } from '../../dev/programs/go.ts';
 import { run } from '../../dev/programs/run.ts';
 
 const FETCH = { idleMs: 300_000, totalMs: 1_800_000 };
 
+interface GoProgram extends Pick<Program, 'name' | 'version'> {
+  /** Import path of the program's main package, with the version. */
+  source: string;
+  /** File name that `go install` gives the program: the last part of the package path. */
+  built: string;
+}
+
 /**
  * Returns the path of a program written in Go: from PATH, from this user's cache, or built from its Go module.
- *
- * @param source import path of the program's main package, with the version
- * @param built file name that `go install` gives the program: the last part of the package path
  */
 export const findGoProgram = (
-  { name, source, built }: { name: string; source: string; built: string },
+  { name, source, built, ...program }: GoProgram,
   log: (line: string) => void,
 ): Promise<string> =>
   findOrFetch(
     {
+      ...program,
       name,
       help: `${name} so that it is on PATH, or Go to build it.`,
       sources: [

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { findGo } from '../../dev/programs/go.ts';
 
 const run = promisify(execFile);
 
@@ -19,16 +21,34 @@ export const snippetsOf = (markdown: string): Snippet[] =>
     code,
   }));
 
+interface Program {
+  file: string;
+  command: () => Promise<string>;
+  args?: readonly string[];
+}
+
+const node = async () => process.execPath;
+
 /** How a program in this language is run; other languages are not. */
-const PROGRAMS: Readonly<Record<string, { file: string; command: string }>> = {
-  sh: { file: 'main.sh', command: 'sh' },
-  js: { file: 'main.mjs', command: process.execPath },
-  python: { file: 'main.py', command: 'python3' },
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  sh: { file: 'main.sh', command: async () => 'sh', args: ['-e'] },
+  js: { file: 'main.mjs', command: node },
+  ts: { file: 'main.mts', command: node },
+  python: { file: 'main.py', command: async () => 'python3' },
+  php: { file: 'main.php', command: async () => 'php' },
+  go: {
+    file: 'main.go',
+    command: () => findGo((line) => process.stderr.write(`${line}\n`)),
+    args: ['run'],
+  },
 };
 
-export const isRunnable = ({ language }: Snippet): boolean => Object.hasOwn(PROGRAMS, language);
+const PACKAGES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
-/** Runs a snippet in a folder of its own. Resolves with what it prints. @throws if it fails */
+/**
+ * Runs a snippet in a folder of its own, which contains the packages of this project. Resolves with what it prints. The
+ * first run in Go is slow, because it compiles Go's standard library. @throws if it fails
+ */
 export async function runSnippet({ language, code }: Snippet, env: Record<string, string>): Promise<string> {
   const program = PROGRAMS[language];
   if (program === undefined) throw new Error(`no program for ${language}`);
@@ -36,10 +56,11 @@ export async function runSnippet({ language, code }: Snippet, env: Record<string
   try {
     const file = join(folder, program.file);
     await writeFile(file, code);
-    const { stdout } = await run(program.command, [file], {
+    await symlink(PACKAGES, join(folder, 'node_modules'));
+    const { stdout } = await run(await program.command(), [...(program.args ?? []), file], {
       cwd: folder,
-      env: { PATH: process.env.PATH ?? '', ...env },
-      timeout: 60_000,
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? folder, ...env },
+      timeout: 170_000,
     });
     return stdout;
   } finally {

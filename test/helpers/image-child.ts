@@ -6,8 +6,8 @@ import { type Cost, startFiles } from './images.ts';
 import { loadTool } from './tool.ts';
 
 /**
- * Runs as a separate process: calls an image tool several times in sequence and prints the cost of each call. An
- * unmeasured call before them loads all modules.
+ * Runs as a separate process: calls an image tool several times in sequence and prints the time and memory that
+ * each call used. An unmeasured call before them loads all modules.
  */
 const [name = '', body = '{}', ...paths] = process.argv.slice(2);
 const tool = await loadTool(name);

@@ -221,14 +221,13 @@ export const POLICIES: readonly [text: string, valid: boolean][] = [
   ['version: STSv1\nmode enforce\nmx: a.test\nmax_age: 604800\n', false],
 ];
 
-/** The zone `test.` with all cases. */
-export const mailZone = (): string =>
+/** The zone `test.` with all cases. @param more cases of other files */
+export const mailZone = (more: readonly MailCase[] = []): string =>
   [
     '$TTL 300',
     '$ORIGIN test.',
     ...SHARED_ZONE,
-    ...[...SPF_CASES, ...DMARC_CASES, ...TLS_RPT_CASES, ...MTA_STS_CASES].flatMap(({ name, zone }) => [
-      `$ORIGIN ${name}.`,
-      ...zone,
-    ]),
+    ...[...SPF_CASES, ...DMARC_CASES, ...TLS_RPT_CASES, ...MTA_STS_CASES, ...more].flatMap(
+      ({ name, zone }) => [`$ORIGIN ${name}.`, ...zone],
+    ),
   ].join('\n');

@@ -1,15 +1,19 @@
 """
 Asks checkdmarc (https://pypi.org/project/checkdmarc/) whether records about mail are valid. stdin: JSON with the port of a
-name server on 127.0.0.1, lists of domains (spf, dmarc, tlsRpt, mtaSts) and a list of MTA-STS policies. stdout: JSON of the
-same shape; each domain or policy with its verdict, and domains for SPF with the number of look-ups and void look-ups.
+name server on 127.0.0.1, lists of domains (spf, dmarc, tlsRpt, mtaSts, mx) and a list of MTA-STS policies. stdout: JSON of
+the same shape; each domain or policy with its verdict, domains for SPF with the number of look-ups and void look-ups, and
+domains for MX with their mail servers and the TLSA records of these.
 """
 
 import json
+import re
 import sys
 
+import dns.nameserver
 import dns.resolver
 from checkdmarc.dmarc import check_dmarc
 from checkdmarc.mta_sts import MTASTSError, parse_mta_sts_policy, parse_mta_sts_record, query_mta_sts_record
+from checkdmarc.smtp import check_mx
 from checkdmarc.smtp_tls_reporting import check_smtp_tls_reporting
 from checkdmarc.spf import check_spf
 
@@ -43,7 +47,22 @@ def dmarc(domain):
     return {"valid": found["valid"], "location": found.get("location"), "policies": policies}
 
 
+# Warnings that do not say that a record is invalid: of addresses without names, of a domain that accepts no mail or has no MX
+# record, and of a server with two records.
+REMARKS = re.compile(r"reverse DNS|null MX record \(RFC 7505\): |has no MX records|listed in multiple MX records")
+
+
+def mx(domain):
+    nameserver = dns.nameserver.Do53Nameserver("127.0.0.1", task["port"])
+    found = check_mx(domain, nameservers=[nameserver], resolver=resolver)
+    faults = [text for text in found.get("warnings", []) if not REMARKS.search(text)]
+    hosts = [[host["preference"], host["hostname"]] for host in found["hosts"]]
+    tlsa = {host["hostname"]: host.get("tlsa", []) for host in found["hosts"]}
+    return {"valid": "error" not in found and not faults, "faults": faults, "hosts": hosts, "tlsa": tlsa}
+
+
 result = {
+    "mx": {domain: mx(domain) for domain in task["mx"]},
     "spf": {domain: spf(domain) for domain in task["spf"]},
     "dmarc": {domain: dmarc(domain) for domain in task["dmarc"]},
     "tlsRpt": {

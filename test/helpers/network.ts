@@ -20,8 +20,8 @@ export interface Machine {
 }
 
 const run = promisify(execFile);
-const READY_MS = 10_000;
-const COMMAND_MS = 10_000;
+const READY_MS = 60_000;
+const COMMAND_MS = 60_000;
 /** Part of the block for tests of networks, 198.18.0.0/15 (RFC 2544). Each network is a /24 of it. */
 const SUBNETS = 256;
 

@@ -7,7 +7,7 @@ import { run } from '../../dev/programs/run.ts';
 
 type Log = (line: string) => void;
 
-/** Time for a package client to fetch packages. */
+/** Time limit in milliseconds for npm or pip to download packages. */
 const FETCH = { idleMs: 300_000, totalMs: 900_000 };
 /** A program that is written last, so that a folder with it is complete. */
 const MARKER = 'complete';

@@ -21,6 +21,8 @@ interface PostfixOptions {
 }
 
 const PROGRAMS = '/usr/lib/postfix/sbin';
+/** How long Postfix may take to start on a loaded machine. */
+const OPEN_MS = 60_000;
 const QUEUES = ['active', 'bounce', 'corrupt', 'defer', 'deferred', 'flush', 'hold', 'incoming'];
 const PLACES = [...QUEUES, 'maildrop', 'pid', 'private', 'public', 'saved', 'trace'];
 
@@ -38,13 +40,13 @@ async function output(file: string, args: string[], input = ''): Promise<string>
 }
 
 async function untilOpen(address: string, port: number): Promise<void> {
-  for (let tries = 0; ; tries++) {
+  for (const end = Date.now() + OPEN_MS; ; ) {
     const socket = connect(port, address);
     try {
       await once(socket, 'connect');
       return;
     } catch (error) {
-      if (tries === 100) throw error;
+      if (Date.now() > end) throw error;
       await sleep(50);
     } finally {
       socket.destroy();

@@ -29,8 +29,11 @@ export function processesWith(text: string): string[] {
     .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
 }
 
+/** How long ended processes may take to disappear on a loaded machine. */
+const GONE_MS = 30_000;
+
 /** Waits until no process matches `text`. Returns those that still match after `ms`. */
-export async function remaining(text: string, ms: number): Promise<string[]> {
+export async function remaining(text: string, ms = GONE_MS): Promise<string[]> {
   const deadline = Date.now() + ms;
   for (;;) {
     const left = processesWith(text);
@@ -56,7 +59,7 @@ export const isAlive = (pid: number): boolean => {
  * Waits until all of the processes are dead, because the kernel ends the processes of a killed namespace
  * asynchronously. @returns the pids that are alive after `ms`
  */
-export async function stillAlive(pids: readonly number[], ms: number): Promise<number[]> {
+export async function stillAlive(pids: readonly number[], ms = GONE_MS): Promise<number[]> {
   const deadline = Date.now() + ms;
   for (;;) {
     const left = pids.filter(isAlive);

@@ -76,7 +76,7 @@ export async function startReceiver(): Promise<Receiver> {
     watch(tell) {
       watchers.push(tell);
     },
-    async until(count, withinMs = 30_000) {
+    async until(count, withinMs = 90_000) {
       for (const end = Date.now() + withinMs; received.length < count; await sleep(POLL_INTERVAL_MS))
         if (Date.now() > end) throw new Error(`${received.length} of ${count} deliveries came`);
       return received;

@@ -12,6 +12,11 @@ export const ownLoopback = (): string => `127.${[1, 2, 3].map(() => randomInt(1,
 /** The server side of one SMTP connection. */
 export interface Peer {
   say(text: string | Buffer): void;
+  /**
+   * Sends text, and waits until the kernel has accepted all of it: the client must read what does not fit into the
+   * kernel's buffers. @throws when the client disconnects
+   */
+  flush(text: Buffer): Promise<void>;
   /** Reads the next line that the client sends. @throws when the client has disconnected */
   hear(): Promise<string>;
   /** Upgrades the connection to TLS. @throws when the client has disconnected */
@@ -43,6 +48,8 @@ function createPeer(tcp: Socket, heard: string[]): Peer {
   collect();
   return {
     say: (text) => socket.write(text),
+    flush: (text) =>
+      new Promise((resolve, reject) => socket.write(text, (error) => (error ? reject(error) : resolve()))),
     async hear() {
       while (!buffer.includes('\n')) {
         if (socket.destroyed || socket.readableEnded) throw new Error('the client has disconnected');

@@ -128,7 +128,7 @@ export type SharedStack = Pick<
  * The loopback address on which tests start the servers that tools call. The shared stack forbids all other loopback
  * addresses, so that tests can also request a forbidden one.
  */
-const TARGET_HOST = '127.77.0.1';
+export const TARGET_HOST = '127.77.0.1';
 
 const SHARED: StackOptions = {
   pools: ['orchestrator', 'delivery', 'cpu', 'network'],

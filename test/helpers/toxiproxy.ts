@@ -10,7 +10,7 @@ const PROGRAM = {
   source: 'github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0',
   built: 'server',
 };
-const START_MS = 10_000;
+const START_MS = 60_000;
 
 /** A fault that toxiproxy injects into connections ("toxic"), from the list at https://github.com/Shopify/toxiproxy. */
 export type Toxic =

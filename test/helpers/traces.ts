@@ -123,7 +123,7 @@ async function* contents(
   else if (value instanceof Uint8Array) yield { bytes: value, decoded: false };
   else if (typeof value === 'object' && value !== null) {
     if (isPayload(value))
-      // The codec decodes an empty payload to an array of another type.
+      // Skips empty payloads, which the codec decodes to another type of array.
       for (const { data } of await codec.decode([value]))
         if (data && data.length > 0) yield { bytes: data, decoded: true };
     for (const [key, member] of Object.entries(value)) {

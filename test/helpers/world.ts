@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:tls';
+import { EXAMPLE_PAGE } from '../../schemas/formats/examplePage.ts';
 import type { Pool } from '../../schemas/tool.ts';
 import { makeCertificate } from './certificates.ts';
 import { type Received, reply, soa, startDns } from './dns.ts';
@@ -15,10 +16,13 @@ export interface World {
   env: Record<string, string>;
   /** Returns the input of a tool's example, with its target replaced by a local server. */
   localise(pool: Pool, input: Record<string, unknown>): Record<string, unknown>;
+  /** Replaces the addresses of the local servers in an output by those of the example. */
+  globalise(output: unknown): unknown;
   close(): Promise<void>;
 }
 
-const PAGE = '<!doctype html><title>Hi</title>';
+/** A page for the options of the tools, with a link to a heading that does not exist. */
+const ARTICLE = `<!doctype html><title>Ferries</title><nav><a href="#missing">Menu</a></nav><article><h1>The last ferry</h1>${'<p>The harbour was quiet that morning, and the <em>ferries</em> lay along the quay.</p>'.repeat(5)}</article>`;
 
 const REPORT = makePdf({
   objects: {
@@ -35,6 +39,7 @@ const FILES: Readonly<Record<string, { type: string; base64: string }>> = {
     type: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
     base64: makeDocx().toString('base64'),
   },
+  '/article.html': { type: 'text/html', base64: Buffer.from(ARTICLE).toString('base64') },
   '/report.pdf': { type: 'application/pdf', base64: REPORT.toString('base64') },
   '/sail.png': {
     type: 'image/png',
@@ -67,7 +72,7 @@ export async function startWorld(): Promise<World> {
   const web = createServer(({ url = '' }, response) => {
     response.sendDate = false;
     const file = FILES[url];
-    if (file === undefined) response.setHeader('Content-Type', 'text/html').end(PAGE);
+    if (file === undefined) response.setHeader('Content-Type', 'text/html').end(EXAMPLE_PAGE);
     else response.setHeader('Content-Type', file.type).end(Buffer.from(file.base64, 'base64'));
   });
   const port = await listen(web);
@@ -77,7 +82,10 @@ export async function startWorld(): Promise<World> {
   const securePort = await listen(secure);
   const mail = await startSmtp((peer) => {
     peer.say('220 mail.example.com ESMTP\r\n');
-    return serve(peer);
+    return serve(peer, {
+      EHLO: '250-mail.example.com\r\n250-PIPELINING\r\n250 AUTH PLAIN LOGIN\r\n',
+      QUIT: '221 2.0.0 Bye\r\n',
+    });
   });
   const open = [`127.0.0.1:${port}`, `127.0.0.1:${securePort}`, `${mail.address}:${mail.port}`];
   return {
@@ -93,11 +101,13 @@ export async function startWorld(): Promise<World> {
           (pool !== 'cpu' || field === 'fileUrl') && typeof value === 'string'
             ? value
                 .replace(/^https:\/\/example\.com\//, `http://127.0.0.1:${port}/`)
-                .replace(/^example\.com:8443$/, `127.0.0.1:${securePort}`)
+                .replace(/^example\.com:443$/, `127.0.0.1:${securePort}`)
                 .replace(/^mail\.example\.com$/, mail.address)
             : value,
         ]),
       ),
+    globalise: (output) =>
+      JSON.parse(JSON.stringify(output).replaceAll(`http://127.0.0.1:${port}/`, 'https://example.com/')),
     async close() {
       web.close();
       secure.close();

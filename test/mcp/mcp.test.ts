@@ -17,9 +17,22 @@ const CREDITS = 100;
 let stack: SharedStack;
 let store: Store;
 let account: TestAccount;
+/** Files of the target by path: its Content-Type, and its bytes in base64. The first is a GIF of one pixel. */
+const FILES: Readonly<Record<string, { type: string; data: string }>> = {
+  '/dot.gif': {
+    type: 'image/gif',
+    data: 'R0lGODlhAQABAIAAAP///wAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==',
+  },
+  '/sound.mp3': { type: 'audio/mpeg', data: 'SUQzAwAAAAAAAA==' },
+  '/mislabelled.png': { type: 'image/png', data: 'AAECAwQFBgc=' },
+};
 /** Responses of the slow target that the test has not sent yet. */
 const waiting: ServerResponse[] = [];
-const target = createServer((_request, response) => waiting.push(response));
+const target = createServer(({ url = '' }, response) => {
+  const file = FILES[url];
+  if (file === undefined) waiting.push(response);
+  else response.setHeader('Content-Type', file.type).end(Buffer.from(file.data, 'base64'));
+});
 let origin: string;
 
 test.before(async () => {
@@ -61,7 +74,9 @@ for (const era of ERAS) {
       annotations: { readOnlyHint: true, idempotentHint: true, destructiveHint: false, openWorldHint: false },
       _meta: { price: 1 },
     });
-    t.regex(hash?.description ?? '', /^Hashes a string.*\n\nPrice: 1 credit /s);
+    t.regex(hash?.description ?? '', /\n\nHashes a string.*\n\nPrice: 1 credit /s);
+    for (const { name, description = '' } of tools)
+      t.regex(description, /^[A-Z][^\n`]{20,120}\.\n\n./, `${name} has a summary of one line`);
     t.like(
       tools.find(({ name }) => name === 'http-request'),
       {
@@ -80,6 +95,21 @@ for (const era of ERAS) {
     t.falsy(result.isError);
     t.like(result._meta, { cost: 1, charged: 1, remaining: before - 1 });
     t.is(await balance(), before - 1);
+  });
+
+  test.serial(`${era} clients: the body of a response that is a file is a content item`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    // After listing the tools, the client validates results against the listed output schema.
+    await connection.client.listTools();
+    for (const [path, { type, data }] of Object.entries(FILES)) {
+      const args = { url: `http://${origin}${path}` };
+      const result = await connection.client.callTool({ name: 'http-request', arguments: args });
+      t.like(result.structuredContent, { statusCode: 200, bodyEncoding: 'base64', body: null }, path);
+      const [file, text] = result.content;
+      if (path === '/dot.gif') t.deepEqual(file, { type: 'image', data, mimeType: type });
+      else t.like(file, { type: 'resource', resource: { mimeType: type, blob: data } }, path);
+      t.false(JSON.stringify(text).includes(data), path);
+    }
   });
 
   test.serial(`${era} clients: a call repeated with its idempotency key is not charged again`, async (t) => {
@@ -140,7 +170,10 @@ for (const era of ERAS) {
       { name: 'http-request', arguments: { url: `http://${origin}/` } },
       { signal: hangup.signal, onprogress: (update) => progress.push(update.progress) },
     );
-    await until('progress is reported', async () => progress.length > 0);
+    await until(
+      'the tool runs and progress is reported',
+      async () => waiting.length > 0 && progress.length > 0,
+    );
     hangup.abort();
     await connection.client.close();
     await t.throwsAsync(call);
@@ -200,7 +233,8 @@ test.serial('requests without a valid key get 401 with the metadata of the resou
     const response = await post(LIST, { Authorization });
     t.is(response.status, 401);
     const challenge = response.headers.get('WWW-Authenticate') ?? '';
-    const [, url = ''] = /^Bearer resource_metadata="(.+)"$/.exec(challenge) ?? [];
+    const [, url = ''] =
+      /^Bearer (?:error="invalid_token", )?resource_metadata="(.+)"$/.exec(challenge) ?? [];
     const metadata: unknown = await (await fetch(url)).json();
     t.like(metadata, { resource: `${stack.baseUrl}/mcp`, bearer_methods_supported: ['header'] });
   }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,9 +8,10 @@ import { startFiles } from '../helpers/images.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 /**
- * Compares pdf-metadata with other programs on the PDF files in the folder PDFS: which files open, how many pages they
- * have, and which text fields pdfinfo reads that the tool does not. Skips programs that are not installed. Exits with 1
- * if the tool cannot open a file in which another program finds a page.
+ * Compares pdf-metadata with other programs on the files in the folder PDFS, also in its subfolders: which files open, how
+ * many pages they have, and what pdfinfo reads as their texts. Files that are not named `.pdf` are compared if they begin
+ * like a PDF. Skips programs that are not installed. Exits with 1 if the tool refuses a file in which another
+ * program finds a page.
  */
 
 const TIMEOUT_MS = 60_000;
@@ -58,13 +59,13 @@ const COUNTERS = {
 
 const { PDFS: folder } = process.env;
 if (folder === undefined) throw new Error('Set PDFS to a folder of PDF files');
-const names = (await readdir(folder)).filter((name) => name.endsWith('.pdf')).sort();
+const names = (await readdir(folder, { recursive: true })).sort();
 const tool = await loadTool('pdf-metadata');
 const files = await startFiles();
 
-async function ask(path: string): Promise<{ code: string; fields: Record<string, unknown> }> {
+async function ask(bytes: Buffer): Promise<{ code: string; fields: Record<string, unknown> }> {
   try {
-    const fileUrl = files.put({ bytes: await readFile(path) }, 'file.pdf');
+    const fileUrl = files.put({ bytes }, 'file.pdf');
     return { code: 'ok', fields: await tool.call({ fileUrl }, { egress: files.guard }) };
   } catch (error) {
     if (error instanceof ServiceError) return { code: error.code, fields: {} };
@@ -72,28 +73,47 @@ async function ask(path: string): Promise<{ code: string; fields: Record<string,
   }
 }
 
-const opened = { ours: 0, pdfinfo: 0 };
-const rows: Record<string, Record<string, unknown>> = {};
-let refused = 0;
+/** Reads the file if it is named like a PDF or begins like one. */
+async function readCandidate(path: string): Promise<Buffer | null> {
+  if (!(await stat(path)).isFile()) return null;
+  const bytes = await readFile(path);
+  return path.endsWith('.pdf') || bytes.subarray(0, 1024).includes('%PDF-') ? bytes : null;
+}
 
-/**
- * Compares one file. The programs other than pdfinfo run only for files that the tool does not open, or whose page
- * count differs.
- */
+const joinLines = (text: unknown): string =>
+  typeof text === 'string' ? text.replaceAll(/\s+/g, ' ').trim() : '';
+
+let compared = 0;
+let refused = 0;
+const opened: Record<string, number> = {};
+const samePages: Record<string, number> = {};
+const sameTexts: Record<string, number> = {};
+const rows: Record<string, Record<string, unknown>> = {};
+const count = (counts: Record<string, number>, key: string): void => {
+  counts[key] = (counts[key] ?? 0) + 1;
+};
+
 async function compare(name: string): Promise<void> {
   const path = join(folder ?? '', name);
-  const [{ code, fields }, info] = await Promise.all([ask(path), pdfinfo(path)]);
-  const ours = code === 'ok' ? fields.pageCount : code;
-  if (typeof ours === 'number') opened.ours += 1;
-  if (info !== null) opened.pdfinfo += 1;
-  const lost = TEXTS.filter((key) => info !== null && info[key] !== null && fields[key] === null);
-  const agrees = typeof ours === 'number' && (info === null || info.pages === ours);
-  if (agrees && lost.length === 0) return;
+  const bytes = await readCandidate(path);
+  if (bytes === null) return;
+  compared += 1;
+  const [{ code, fields }, info] = await Promise.all([ask(bytes), pdfinfo(path)]);
   const others: Record<string, number | null> = { pdfinfo: info?.pages ?? null };
-  for (const [program, count] of Object.entries(COUNTERS)) others[program] = await count(path);
-  const isOpened = Object.values(others).some((pages) => pages !== null && pages > 0);
-  if (isOpened && typeof ours !== 'number') refused += 1;
-  if (isOpened) rows[name] = { ours, ...others, 'texts not read': lost.join(', ') };
+  for (const [program, countPages] of Object.entries(COUNTERS)) others[program] = await countPages(path);
+  if (code === 'ok') count(opened, 'ours');
+  for (const [program, pages] of Object.entries(others)) {
+    if (pages === null) continue;
+    count(opened, program);
+    if (pages === fields.pageCount) count(samePages, program);
+  }
+  const otherTexts = TEXTS.filter((key) => info !== null && joinLines(info[key]) !== joinLines(fields[key]));
+  if (info !== null) for (const key of TEXTS) if (!otherTexts.includes(key)) count(sameTexts, key);
+  const counts = Object.values(others).filter((pages) => pages !== null);
+  if (counts.some((pages) => pages > 0) && code !== 'ok') refused += 1;
+  if (counts.every((pages) => pages === fields.pageCount) && otherTexts.length === 0) return;
+  rows[name] = { ours: fields.pageCount ?? code, ...others, 'other texts': otherTexts.join(', ') };
+  for (const key of otherTexts) console.log(`${name}: ${key} ${JSON.stringify([fields[key], info?.[key]])}`);
 }
 
 const waiting = names.values();
@@ -104,10 +124,8 @@ await Promise.all(
 );
 files.close();
 console.table(rows);
-console.table({
-  files: names.length,
-  'opened by ours': opened.ours,
-  'opened by pdfinfo': opened.pdfinfo,
-  refused,
-});
+console.log(`${compared} files, ${refused} of them refused although another program finds a page in them`);
+console.table({ opened, 'same page count': samePages });
+console.log(`texts equal to those of pdfinfo, of ${opened.pdfinfo ?? 0} files`);
+console.table(sameTexts);
 process.exit(refused > 0 ? 1 : 0);

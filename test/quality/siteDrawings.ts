@@ -75,3 +75,37 @@ p { margin: 0; font-size: 34px; opacity: .9; }
 <div class="name">${icon}Utility Tools API</div>
 <h1>20 tools behind<br>one HTTP API</h1>
 <p>Fixed prices in credits. You pay only for results.</p>`;
+
+/** A letter in RTF. */
+export const LETTER = String.raw`{\rtf1\ansi\uc1{\fonttbl{\f0 Carlito;}{\f1 Caladea;}}{\colortbl;\red180\green81\blue42;\red107\green90\blue69;}\f0\fs24
+{\f1\fs44\b\cf1 Harbour Bakery\par}
+{\cf2 The old harbour 3, 20457 Hamburg\par\par}
+14 March 2026\par\par
+{\f1\fs30\b Offer for your summer party\par}\sa120
+Dear Ms Doe,\par
+thank you for your visit. For the party on 6 June we can bake the following, fresh on the same morning, and bring it to your garden by ten:\par
+\trowd\trgaph100\clbrdrb\brdrs\cellx5000\clbrdrb\brdrs\cellx7000\clbrdrb\brdrs\cellx9000\pard\intbl\b Bread\cell Loaves\cell Price\b0\cell\row
+\pard\intbl Rye with caraway\cell 12\cell 50.40\cell\row
+\pard\intbl White sourdough\cell 20\cell 96.00\cell\row
+\pard\intbl Walnut loaf\cell 8\cell 43.20\cell\row\pard\par
+Please tell us by 20 May whether this suits you.\par
+Yours sincerely\par
+}`;
+
+/** A report of two pages in RTF, with the metadata of the example of pdf-metadata. */
+export const REPORT = String.raw`{\rtf1\ansi\uc1{\info{\title Annual report}{\author Jane Doe}}{\fonttbl{\f0 Carlito;}{\f1 Caladea;}}{\colortbl;\red11\green95\blue191;\red107\green118\blue132;}\f0\fs26
+\par\par\par\par\par\par\par\par
+{\f1\fs84\b\cf1 Annual report\par}
+{\f1\fs56\cf1 2025\par}
+\par
+{\fs36\cf2 Jane Doe\par Harbour Bakery\par}
+\page
+{\f1\fs44\b\cf1 The year in figures\par}\sa160
+\par
+We baked 41,200 loaves, nine per cent more than in the year before. The new stone oven has been in use since March; it needs a third less wood.\par
+\trowd\trgaph100\clbrdrb\brdrs\cellx4000\clbrdrb\brdrs\cellx6500\clbrdrb\brdrs\cellx9000\pard\intbl\b Bread\cell 2024\cell 2025\b0\cell\row
+\pard\intbl Rye with caraway\cell 15,900\cell 17,300\cell\row
+\pard\intbl White sourdough\cell 14,600\cell 15,100\cell\row
+\pard\intbl Walnut loaf\cell 7,300\cell 8,800\cell\row\pard\par
+Two apprentices have joined us. From May we will also deliver to the islands, on every weekday except Monday.\par
+}`;

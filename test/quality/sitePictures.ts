@@ -1,10 +1,17 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { deepEqual } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import sharp, { type Sharp } from 'sharp';
 import type { Browsers } from '../../activities/browser/pool.ts';
+import { office } from '../../activities/office/office.ts';
+import { readEnv } from '../../schemas/env.ts';
 import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
 import { makeImage, startFiles } from '../helpers/images.ts';
 import { loadTool } from '../helpers/tool.ts';
-import { BAKERY, card, RECEIPT, SOCIAL_CARD, SUNSET } from './siteDrawings.ts';
+import { BAKERY, card, LETTER, RECEIPT, REPORT, SOCIAL_CARD, SUNSET } from './siteDrawings.ts';
 
 /** Makes the pictures of the landing page and of the tools' pages with the tools themselves, and the icon in ICO form. */
 
@@ -12,6 +19,11 @@ const SITE = new URL('../../api/site/', import.meta.url);
 /** Twice the size at which the pages show the pictures. */
 const WIDTH = 960;
 const HEIGHT = 540;
+const PAGE_WIDTH = 700;
+const PAGE_TOP = 40;
+/** Two pages side by side, with the same space around and between them. */
+const SMALL_PAGE_WIDTH = 351;
+const PAGE_GAP = (WIDTH - 2 * SMALL_PAGE_WIDTH) / 3;
 const WHITE = { create: { width: WIDTH, height: HEIGHT, channels: 3, background: '#ffffff' } } as const;
 
 const save = async (tool: string, picture: Sharp, lossless = false): Promise<void> =>
@@ -84,6 +96,51 @@ async function codePicture(): Promise<void> {
   await save('qr-generate', sharp(WHITE).composite([{ input, gravity: 'centre' }]), true);
 }
 
+/** Renders a page of a PDF. @param width of the image in pixels */
+async function drawPage(path: string, page: number, width: number): Promise<Sharp> {
+  const image = `${path}-${page}`;
+  const options = ['-r', '144', '-png', '-singlefile', '-f', `${page}`, '-l', `${page}`];
+  await promisify(execFile)('pdftoppm', [...options, path, image]);
+  return sharp(`${image}.png`).resize({ width });
+}
+
+/** The upper part of the page that word-to-pdf makes of a letter, and the PDF of the example of pdf-metadata. */
+async function documentPictures(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'site-pictures-'));
+  const files = await startFiles();
+  await using resource = await office.open({ env: readEnv({}), log: () => undefined });
+  const convert = await loadTool('word-to-pdf');
+  const ground = sharp({ create: { ...WHITE.create, background: '#dbe3ec' } });
+  const makePdf = async (name: string, rtf: string): Promise<string> => {
+    const fileUrl = files.put({ bytes: Buffer.from(rtf) }, `${name}.rtf`);
+    const path = join(folder, name);
+    writeFileSync(path, fileOf(await convert.call({ fileUrl }, { egress: files.guard, resource })));
+    return path;
+  };
+  try {
+    const letter = await drawPage(await makePdf('letter', LETTER), 1, PAGE_WIDTH);
+    const height = HEIGHT - PAGE_TOP;
+    const input = await letter.extract({ left: 0, top: 0, width: PAGE_WIDTH, height }).toBuffer();
+    const left = (WIDTH - PAGE_WIDTH) / 2;
+    await save('word-to-pdf', ground.clone().composite([{ input, left, top: PAGE_TOP }]));
+
+    const report = await makePdf('report', REPORT);
+    const read = await loadTool('pdf-metadata');
+    const fileUrl = files.put({ bytes: readFileSync(report) }, 'report.pdf');
+    const shown = read.definition.examples[0]?.output;
+    deepEqual(await read.call({ fileUrl }, { egress: files.guard }), shown);
+    const pages = [1, 2].map(async (page, index) => ({
+      input: await (await drawPage(report, page, SMALL_PAGE_WIDTH)).toBuffer(),
+      left: PAGE_GAP + index * (SMALL_PAGE_WIDTH + PAGE_GAP),
+      top: PAGE_TOP,
+    }));
+    await save('pdf-metadata', ground.clone().composite(await Promise.all(pages)));
+  } finally {
+    files.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** An ICO file with one PNG of 32 by 32 pixels. */
 async function writeIcon(icon: string): Promise<void> {
   const png = await sharp(Buffer.from(icon), { density: 144 })
@@ -106,6 +163,7 @@ const icon = readFileSync(new URL('favicon.svg', SITE), 'utf8');
 await writeIcon(icon);
 await codePicture();
 await imagePictures();
+await documentPictures();
 {
   await using browsers = await openBrowsers();
   const site = await startSite({ '/': BAKERY });

@@ -3,10 +3,13 @@ import { basename } from 'node:path';
 import sharp, { type KernelEnum } from 'sharp';
 import type { DecodedImage } from '../../activities/images/decode.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
-import { MODEL, openOnnxNetwork } from '../../activities/upscale/network.ts';
+import { openOnnxNetwork } from '../../activities/upscale/network.ts';
 import { FACTORS, type Factor, type Network } from '../../activities/upscale/networkTypes.ts';
 import { upscale } from '../../activities/upscale/upscale.ts';
+import { convertModel } from '../../dev/upscale/convert.ts';
+import { MODEL } from '../../dev/upscale/packages.ts';
 import { type Collection, fetchCollection, MODELS, middleOf, pictureOf } from './pictures.ts';
+import { table } from './table.ts';
 
 /**
  * Compares the luma PSNR of image-upscale with that of Lanczos interpolation alone, on the photographs and drawings of
@@ -74,15 +77,6 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 const signed = (value: number): string => `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
 
-/** Returns a Markdown table with aligned columns. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => cells[at]?.length ?? 0)));
-  const lines = [head, widths.map((width) => '-'.repeat(width)), ...rows];
-  return lines
-    .map((cells) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`)
-    .join('\n');
-}
-
 /**
  * Returns the cells of a network's row: what it gains over Lanczos, alone and as the tool uses it, and the CPU time
  * that the largest allowed image would take.
@@ -114,7 +108,7 @@ async function compareModels({ pictures, modelPath }: Collection): Promise<strin
   const rows: string[][] = [];
   for (const factor of FACTORS)
     for (const model of MODELS) {
-      const network = await openOnnxNetwork(factor, modelPath(model, factor));
+      const network = await openOnnxNetwork(factor, convertModel(modelPath(model, factor)));
       const name = model === MODEL[factor] ? `**${model}**` : model;
       rows.push([`${factor}x`, name, ...(await judge(network, factor, pictures))]);
       console.log(rows.at(-1)?.join('  '));
@@ -124,7 +118,7 @@ async function compareModels({ pictures, modelPath }: Collection): Promise<strin
 }
 
 async function comparePictures(factor: Factor, { pictures, modelPath }: Collection) {
-  const network = await openOnnxNetwork(factor, modelPath(MODEL[factor], factor));
+  const network = await openOnnxNetwork(factor, convertModel(modelPath(MODEL[factor], factor)));
   const gains: number[] = [];
   const rows: string[][] = [];
   for (const path of pictures) {

@@ -163,7 +163,9 @@ test('the spend of keys that ended long ago is removed when another key is creat
   const apiKeys = createApiKeys(store, (error) => t.fail(String(error)));
   const create = async () =>
     (await apiKeys.create({ accountId, name: 'n', scope: 'tools', tools: null, expiresAt: null })).row._id;
-  const [live, justRevoked, revoked, expired] = [
+  const [live, justRevoked, revoked, expired, connection, oldConnection] = [
+    await create(),
+    await create(),
     await create(),
     await create(),
     await create(),
@@ -173,12 +175,20 @@ test('the spend of keys that ended long ago is removed when another key is creat
   await store.apiKeys.updateOne({ _id: justRevoked }, { $set: { revokedAt: new Date() } });
   await store.apiKeys.updateOne({ _id: revoked }, { $set: { revokedAt: hourAgo } });
   await store.apiKeys.updateOne({ _id: expired }, { $set: { expiresAt: hourAgo } });
+  // The owner can connect the client of an expired connection again, within the same monthly budget.
+  const longAgo = new Date(Date.now() - 33 * 86_400_000);
+  for (const [id, expiresAt] of [
+    [connection, hourAgo],
+    [oldConnection, longAgo],
+  ] as const)
+    await store.apiKeys.updateOne({ _id: id }, { $set: { expiresAt, client: { id, account: false } } });
   const spend = { day: hourAgo, inDay: 3, month: hourAgo, inMonth: 4 };
-  const all = Object.fromEntries([live, justRevoked, revoked, expired].map((id) => [id, spend]));
+  const ids = [live, justRevoked, revoked, expired, connection, oldConnection];
+  const all = Object.fromEntries(ids.map((id) => [id, spend]));
   await store.accounts.updateOne({ _id: accountId }, { $set: { keySpend: all } });
   await create();
   const account = await store.accounts.findOne({ _id: accountId });
-  t.deepEqual(account?.keySpend, { [live]: spend, [justRevoked]: spend });
+  t.deepEqual(account?.keySpend, { [live]: spend, [justRevoked]: spend, [connection]: spend });
 });
 
 test('the 51st valid API key is refused, also under concurrency; revoking a key makes room for a new one', async (t) => {

@@ -49,7 +49,7 @@ function interceptCollection<T extends Document>(
   });
 }
 
-/** Wraps a store so that each operation on the collections of the ledger goes through `intercept`. */
+/** Wraps a store so that each operation on the collections of the ledger, on notices and on call contents goes through `intercept`. */
 export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   ...store,
   accounts: interceptCollection(store.accounts, intercept),
@@ -57,4 +57,6 @@ export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   entries: interceptCollection(store.entries, intercept),
   events: interceptCollection(store.events, intercept),
   grants: interceptCollection(store.grants, intercept),
+  notices: interceptCollection(store.notices, intercept),
+  callContents: interceptCollection(store.callContents, intercept),
 });

@@ -21,6 +21,9 @@ const ACCEPTED_AT_ONCE = 10;
 const ACCOUNTS_BY_WRITER = Math.ceil(OPERATIONS / OPERATIONS_BY_ACCOUNT / WRITERS);
 const POOLS: readonly Pool[] = ['cpu', 'network'];
 const MAX_RUNNING = 3;
+/** Thresholds of the alerts of each account. */
+const ALERTS = [10, 40];
+
 interface Call extends Reservation {
   nonce: string | null;
 }
@@ -235,6 +238,23 @@ class Writer {
     this.#mismatch('statement', model.lines, lines);
     const events = await this.#store.events.find({ accountId: id }).toArray();
     this.#mismatch('events', [...model.events].sort(), events.map(({ event }) => event).sort());
+    const crossed = model.lines
+      .filter(({ type }) => type === 'charge')
+      .map(({ amount, balanceAfter }) => ({
+        balance: balanceAfter,
+        thresholds: ALERTS.filter((it) => balanceAfter < it && balanceAfter - amount >= it),
+      }))
+      .filter(({ thresholds }) => thresholds.length > 0);
+    const notices = await this.#store.notices.find({ accountId: id, kind: 'balance' }).toArray();
+    this.#mismatch(
+      'alerts',
+      crossed.map((it) => JSON.stringify(it)).sort(),
+      notices
+        .flatMap((it) =>
+          it.kind === 'balance' ? [JSON.stringify({ balance: it.balance, thresholds: it.thresholds })] : [],
+        )
+        .sort(),
+    );
     const rows = await this.#store.calls.find({ accountId: id }).toArray();
     this.#mismatch(
       'calls',
@@ -268,6 +288,7 @@ test('after random sequential and concurrent operations with crashes, the ledger
     for (let i = 0; i < ACCOUNTS_BY_WRITER; i++) {
       const credits = random.integer(0, 80);
       const account = await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits });
+      for (const threshold of ALERTS) await createAccounts(store).addAlert(account._id, threshold);
       subjects.push({ id: account._id, model: new ModelAccount(credits), calls: [], fresh: [] });
     }
     while (done < OPERATIONS && wrong === 0) {

@@ -162,6 +162,7 @@ async function faults(store: Store, call: Reservation, played: Played, credits: 
   expect('the call has ended', ledgerState.state !== 'running');
   expect('the call document agrees with the entries', (ledgerState.state === 'charged') === (charged === 1));
   expect('a charged call keeps its key', charged === 0 || ledgerState.keyBound);
+  expect('each crossing of the threshold has one notice', ledgerState.notices === ledgerState.crossings);
   for (const { actor, state } of played.finalStates)
     expect(`${actor} received the final state ${state}`, (state === 'charged') === (charged === 1));
   const { received } = played;
@@ -195,6 +196,7 @@ async function runSchedule(t: ExecutionContext, store: Store, seed: number): Pro
     store.entries.deleteMany({ accountId }),
     store.events.deleteMany({ accountId }),
     store.grants.deleteMany({ accountId }),
+    store.notices.deleteMany({ accountId }),
   ]);
   return found.length === 0;
 }

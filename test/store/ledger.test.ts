@@ -131,6 +131,7 @@ async function playSequence(store: Store, steps: readonly Step[], pulled: boolea
   expect('charged by its row', charged, ledgerState.state === 'charged');
   expect('journal', 0, ledgerState.journal);
   expect('events', charged ? 'credits.low' : '', ledgerState.events.join());
+  expect('alerts', charged ? 1 : 0, ledgerState.notices);
   await Promise.all([store.accounts.deleteOne({ _id: accountId }), store.calls.deleteOne({ accountId })]);
   return wrong;
 }
@@ -317,6 +318,49 @@ test('an entry stays in the journal until it is in the ledger, even while other 
     balance: CREDITS - PRICE,
   });
   t.deepEqual((await audit(store)).drift, []);
+});
+
+test('a charge that crosses thresholds creates one notice, again after a grant, and none for other changes', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
+  if (store === undefined) throw new Error('no database');
+  const first = await openCall(store, { credits: 50, price: 1 });
+  const { accountId } = first;
+  const accounts = createAccounts(store);
+  for (const threshold of [10, 40, 40, 100]) await accounts.addAlert(accountId, threshold);
+  const ledger = createLedger(store, fail, 2 ** 31 - 1);
+  const spend = async (price: number) => {
+    const call = { ...first, callId: randomUUID(), price };
+    await insertCalls(store, [call]);
+    const charge = await reserveFor(ledger, call);
+    await charge();
+    await charge();
+    await ledger.flush();
+  };
+  const notices = async () => {
+    const rows = await store.notices.find({ accountId, kind: 'balance' }).sort({ at: 1 }).toArray();
+    return rows.map((row) => row.kind === 'balance' && [row.balance, row.thresholds.toSorted()]);
+  };
+  await spend(10);
+  t.deepEqual(await notices(), [], 'the balance is at the threshold');
+  await spend(11);
+  t.deepEqual(await notices(), [[29, [30, 40]]]);
+  await spend(1);
+  const grant = (amount: number, reference: string) =>
+    accounts.grant({ accountId, type: 'adjustment', amount, reference, reason: null });
+  await grant(-10, 'taken');
+  await grant(32, 'given');
+  t.is((await notices()).length, 1, 'the balance is 50 again');
+  await accounts.removeAlert(accountId, 40);
+  await spend(45);
+  t.deepEqual(await notices(), [
+    [29, [30, 40]],
+    [5, [10, 30]],
+  ]);
+
+  for (let threshold = 1; threshold <= 7; threshold++) await accounts.addAlert(accountId, threshold);
+  await accounts.addAlert(accountId, 7);
+  await t.throwsAsync(accounts.addAlert(accountId, 8), { message: /limit of 10 alerts/ });
 });
 
 test('a repeated charge does not consume the hold of a late reservation', async (t) => {

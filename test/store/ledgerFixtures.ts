@@ -17,6 +17,9 @@ const COMMAND_MS = 60_000;
 
 const POOL: Pool = 'cpu';
 
+/** Threshold of the alert of accounts that `openCall` creates. */
+export const ALERT = 30;
+
 /** Opens several new databases; tests that sweep need one each, because the sweeper works on a whole database. */
 export async function openDatabases(count: number): Promise<{ stores: Store[] } & AsyncDisposable> {
   await using open = new AsyncDisposableStack();
@@ -57,13 +60,15 @@ export async function insertCalls(store: Store, calls: readonly Reservation[]): 
   await store.calls.insertMany(calls.map(callRow));
 }
 
-/** Creates an account with credits and accepts one call with an Idempotency-Key. */
+/** Creates an account with credits and an alert, and accepts one call with an Idempotency-Key. */
 export async function openCall(
   store: Store,
   { credits, price }: { credits: number; price: number },
 ): Promise<Reservation> {
   const callId = randomUUID();
-  const account = await createAccounts(store).create({ email: `${callId}@example.com`, credits });
+  const accounts = createAccounts(store);
+  const account = await accounts.create({ email: `${callId}@example.com`, credits });
+  await accounts.addAlert(account._id, ALERT);
   const call = { callId, accountId: account._id, tool: 'hash-text', pool: POOL, price, maxRunning: 64 };
   const expiresAt = new Date(Date.now() + 86_400_000);
   const idempotency = { key: 'the-key', fingerprint: null, expiresAt };
@@ -73,13 +78,14 @@ export async function openCall(
 
 /** Returns the account, call and ledger entries of an account's only call. */
 export async function readLedger(store: Store, { callId, accountId }: Reservation) {
-  const [account, call, entries, events] = await Promise.all([
+  const [account, call, entries, events, notices] = await Promise.all([
     // Copying the journal does not wait for a majority of the replica set, so its writes are visible only with read
     // concern `local`.
     store.accounts.findOne({ _id: accountId }, { readConcern: { level: 'local' } }),
     store.calls.findOne({ _id: callId }),
     store.entries.find({ accountId }).sort({ seq: 1 }).toArray(),
     store.events.find({ accountId }).toArray(),
+    store.notices.find({ accountId, kind: 'balance' }).toArray(),
   ]);
   if (account === null || call === null) throw new Error('no such account or call');
   return {
@@ -94,5 +100,11 @@ export async function readLedger(store: Store, { callId, accountId }: Reservatio
     charges: entries.filter((entry) => entry.type === 'charge').map((entry) => entry.amount),
     total: entries.reduce((sum, entry) => sum + entry.amount, 0),
     events: events.map(({ event }) => event).sort(),
+    /** Number of charges that crossed the threshold of the alert, and of notices about that. */
+    crossings: entries.filter(
+      ({ type, amount, balanceAfter }) =>
+        type === 'charge' && balanceAfter < ALERT && balanceAfter - amount >= ALERT,
+    ).length,
+    notices: notices.length,
   };
 }

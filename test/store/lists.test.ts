@@ -10,6 +10,7 @@ import { createLists } from '../../store/lists.ts';
 import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';
 import type { Page } from '../../store/pages.ts';
 import { createPayments } from '../../store/payments.ts';
+import { createSearch } from '../../store/search.ts';
 import {
   type DailyUsage,
   firstDay,
@@ -192,6 +193,11 @@ test.serial('every list reads its rows from an index, in the order of the index'
     'calls of a tool in no state': calls({ tool: 'hash-text', state: 'refunded' }),
     'calls of some time': calls({ from, to }),
     'calls of some time, of a tool, in a state': calls({ from, to, tool: 'ping', state: 'charged' }),
+    payments: (cursor) =>
+      createPayments(store, createAccounts(store)).list(accountId, { ...page, ...cursor }),
+    grants: (cursor) => lists.grants(accountId, { ...page, ...cursor }),
+    notices: (cursor) => lists.notices(accountId, { ...page, ...cursor }),
+    'security log': (cursor) => lists.securityEvents(accountId, { ...page, ...cursor }),
     ledger: (cursor) => lists.entries(accountId, { ...page, ...cursor }),
     keys: (cursor) => lists.keys(accountId, { ...page, ...cursor }),
     webhooks: (cursor) => lists.webhooks(accountId, { ...page, ...cursor }),
@@ -224,19 +230,25 @@ test.serial('every list reads its rows from an index, in the order of the index'
       check('events by delivery', await readsOf(() => events(filter)(cursor)), (LIMIT + 2) * 10);
   }
   const accounts = createAccounts(store);
+  const search = createSearch(store);
   const callId = (await lists.calls(accountId, {}, { limit: 1 })).items[0]?._id ?? '';
   const others = {
-    purchases: () => createPayments(store, accounts).list(accountId, LIMIT),
     allowances: () => grantAllowances(store, accounts, '2026-01').next(),
-    grants: () => lists.grants(accountId, LIMIT),
     deliveries: () => lists.deliveries(eventIds),
-    bodies: () => createDeliveryAttempts(store).bodies(attemptIds),
+    exchanges: () => createDeliveryAttempts(store).exchanges(attemptIds),
     use: () => usageOf(store, accountId),
     'a call': () => lists.call(accountId, callId),
     'a call by its request id': () => lists.call(accountId, 'req_7'),
     failures: () => lists.failures(accountId, LIMIT),
+    'accounts by a part of the address': () => search.accounts('example.c', { limit: 2 }),
+    'a key': () => search.key('key_1'),
+    'any call by its id': () => search.call(callId),
+    'any call by its request id': () => search.call('req_7'),
   };
   for (const [name, read] of Object.entries(others)) check(name, await readsOf(read), LIMIT * 4);
+  // The keys with a prefix are few, and sorted.
+  for (const { planSummary } of await readsOf(() => search.keys('ut_abcdef')))
+    t.notRegex(planSummary, /COLLSCAN/);
 });
 
 const DAY_MS = 86_400_000;
@@ -381,7 +393,8 @@ test('usage counts calls of the period only, with their durations', async (t) =>
   t.is(percentile([], 0.5), null);
 });
 
-test('the overview reads few documents of an account with very many calls', async (t) => {
+// Runs alone, because the profiler also records the reads of other tests.
+test.serial('the overview reads few documents of an account with very many calls', async (t) => {
   const { _id: accountId } = await createAccounts(store).create({
     email: `${randomUUID()}@example.com`,
     credits: 0,

@@ -79,7 +79,7 @@ test('the waiting figures show the age of the oldest hold, refund and delivery',
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const none = { oldestHoldSeconds: 0, refundsOwed: 0, oldestRefundSeconds: 0, oldestDeliverySeconds: 0 };
-  t.deepEqual(await findWaiting(store), { ...none, disabledEndpoints: 0 });
+  t.deepEqual(await findWaiting(store), { ...none, disabledEndpoints: 0, paymentsToRefund: 0 });
 
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
   await using open = new AsyncDisposableStack();

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { ensureIndexes, OBSOLETE_INDEXES } from '../../store/indexes.ts';
 import { openStore } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
@@ -26,4 +27,30 @@ test('options of the connection string do not weaken the concerns', async (t) =>
   t.true(retryWrites);
   t.is(appName, 'kept');
   t.truthy(replicaSet);
+});
+
+test('indexes of earlier versions are dropped, and no others', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
+  const namesOf = async () => {
+    const names: Record<string, string[]> = {};
+    for (const { collectionName } of await store.db.collections())
+      names[collectionName] = (await store.db.collection(collectionName).indexes())
+        .map(({ name }) => name ?? '')
+        .sort();
+    return names;
+  };
+  await ensureIndexes(store);
+  const current = await namesOf();
+  for (const [collection, obsolete] of Object.entries(OBSOLETE_INDEXES))
+    for (const name of obsolete) {
+      // The default name of an index consists of its fields and directions.
+      const fields = [...name.matchAll(/(\w+?)_(-?1)(?:_|$)/g)];
+      const key = Object.fromEntries(fields.map(([, field = '', direction]) => [field, Number(direction)]));
+      t.is(await store.db.collection(collection).createIndex(key), name);
+    }
+  // Also when several processes start at once.
+  await Promise.all([ensureIndexes(store), ensureIndexes(store), ensureIndexes(store)]);
+  t.deepEqual(await namesOf(), current);
 });

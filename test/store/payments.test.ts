@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { type Accounts, createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';
+import { closeAccount } from '../../store/closeAccount.ts';
 import { ensureIndexes } from '../../store/indexes.ts';
+import { findWaiting } from '../../store/maintenance.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { createPayments, type Payments, type Report } from '../../store/payments.ts';
+import { OPERATOR } from '../../store/securityLog.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 let store: Store;
@@ -168,9 +171,9 @@ test.serial('refunds of payments that are not purchases expire, and purchases do
   await report(own, paid(accountId));
   t.true(((await store.payments.findOne({ _id: foreign }))?.forgetAt?.getTime() ?? 0) > Date.now());
   t.is((await store.payments.findOne({ _id: own }))?.forgetAt, undefined);
-  const listed = await payments.list(accountId, 10);
+  const listed = await payments.list(accountId, { limit: 10 });
   t.deepEqual(
-    listed.map(({ _id }) => _id),
+    listed.items.map(({ _id }) => _id),
     [own],
   );
 });
@@ -184,6 +187,35 @@ test.serial('partial refunds of large purchases are computed exactly', async (t)
   // 999999999 * 99999998 / 99999999 = 999999988.99999990… (computed with bc), rounded down.
   t.deepEqual(await stateOf(accountId), { balance: 11, shortfall: 0 });
 });
+
+test.serial(
+  'a payment to an account that was closed before is booked, and due for a refund until it is refunded',
+  async (t) => {
+    const email = `${randomUUID()}@example.com`;
+    const { _id: accountId } = await accounts.create({ email, credits: 5 });
+    const [early, late, refundedFirst] = [`pi_${randomUUID()}`, `pi_${randomUUID()}`, `pi_${randomUUID()}`];
+    await report(early, paid(accountId));
+    await closeAccount(store, { accountId, email, actor: OPERATOR });
+    const toRefund = async () => (await findWaiting(store)).paymentsToRefund;
+    t.is(await toRefund(), 0);
+    t.deepEqual(await report(late, paid(accountId)), { status: 'recorded', accountId, refundDue: true });
+    t.deepEqual(await report(late, paid(accountId)), { status: 'recorded', accountId: null });
+    await report(refundedFirst, refunded(PRICE));
+    await report(refundedFirst, paid(accountId));
+    t.deepEqual(await stateOf(accountId), { balance: 5 + 2 * CREDITS, shortfall: 0 });
+    t.is(await toRefund(), 1);
+    const due = await payments.listDue(10);
+    t.deepEqual(
+      due.map(({ _id }) => _id),
+      [late],
+    );
+    await report(late, refunded(PRICE / 2));
+    t.is(await toRefund(), 1, 'half of the money is still to be refunded');
+    await report(late, refunded(PRICE));
+    t.is(await toRefund(), 0);
+    t.deepEqual(await stateOf(accountId), { balance: 5 + CREDITS, shortfall: 0 });
+  },
+);
 
 test.serial('the audit finds no drift after the other tests of this file', async (t) => {
   const { accounts: count, drift } = await audit(store);

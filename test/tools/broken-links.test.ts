@@ -8,6 +8,7 @@ import { hasFragment } from '../../activities/html/fragments.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
+import { FRAGMENTS, TARGET } from '../cases/fragments.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { codeOf, listen } from '../helpers/egress.ts';
 import { startHostile, startRaw } from '../helpers/http.ts';
@@ -400,50 +401,6 @@ test('pages that are not HTML or not public are refused', async (t) => {
   t.like(await check(`${site.origin}/none`), { totalFound: 0, checked: 0, links: [] });
   t.is(await codeOf(() => check('http://10.0.0.1/')), 'target_refused');
 });
-
-/** For each fragment, whether a browser finds its target in the page TARGET. */
-const FRAGMENTS: Readonly<Record<string, boolean>> = {
-  id: true,
-  'no-such': false,
-  ID: false,
-  named: true,
-  'div-name': false,
-  top: true,
-  TOP: true,
-  't%6fp': true,
-  ':~:text=hello': true,
-  'id:~:text=hello': true,
-  'no-such:~:text=hello': false,
-  'gr%C3%BC%C3%9Fe': true,
-  grüße: true,
-  'with%20space': true,
-  'with space': true,
-  'a%2525b': true,
-  'per%cent': true,
-  '100%25': true,
-  '%FF': false,
-  'a+b': true,
-  'a%20b': false,
-  'in-svg': true,
-  'in-template': false,
-  'in-comment': false,
-  'in-noscript': false,
-  'user-content-id': false,
-  '/route': false,
-  '0': true,
-  // Cases of the fixtures of lychee, another link checker.
-  'colon%3Akept': true,
-  twice: true,
-  'by-script': false,
-  'Upper-%C3%84%C3%96': true,
-  'upper-%C3%84%C3%96': false,
-  'in-quirk': true,
-};
-const TARGET = `<!doctype html><meta charset=utf-8><p id=id>hello<a name=named></a><div name=div-name></div>
-  <p id="grüße"><p id="with space"><p id="a%25b"><p id="per%cent"><p id="100%"><p id="a+b"><p id=0><p id="">
-  <svg><g id=in-svg /></svg><template><p id=in-template></template><!-- <p id=in-comment> -->
-  <noscript><p id=in-noscript></noscript><p id="colon%3Akept"><p id=twice><p id=twice><p id="Upper-ÄÖ">
-  <script>document.body.id = 'by-script'</script><P ID='in-quirk'>`;
 
 test('fragments are looked up in the page they link to, and each page is read once', async (t) => {
   const hrefs = Object.keys(FRAGMENTS).map((fragment) => `/target#${fragment}`);

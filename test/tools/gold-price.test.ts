@@ -11,6 +11,9 @@ import { seededRandom } from '../helpers/random.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 import { until } from '../helpers/until.ts';
 
+// Tests run serially unless they wait for a timeout, because with all their databases at once a busy machine needs longer
+// than a call waits for its first quote.
+
 const MINUTE = 60_000;
 const tool = await loadTool('gold-price');
 const price = (quotes: Quotes, input: Record<string, unknown> = {}) => tool.call(input, { quotes });
@@ -63,7 +66,7 @@ const OUNCE = fraction('1');
 const GRAM = inverse(fraction('31.1034768'));
 const TOLA = product(fraction('11.6638'), GRAM);
 
-test('prices are exact in every currency, for both metals and all karats', async (t) => {
+test.serial('prices are exact in every currency, for both metals and all karats', async (t) => {
   const random = seededRandom((line) => t.log(line));
   const decimals = (least: number, most: number, places: number): string =>
     `${random.integer(least, most)}.${String(random.integer(1, 10 ** places - 1)).padStart(places, '0')}`.replace(
@@ -105,14 +108,17 @@ test('prices are exact in every currency, for both metals and all karats', async
   }
 });
 
-test('the default is gold in US dollars, which needs no exchange rate; invalid values are rejected', async (t) => {
-  await using rig = await openRig();
-  t.like(await price(rig.quotes), { metal: 'gold', currency: 'USD', pricePerOunce: 2700.5, stale: false });
-  t.deepEqual(rig.feed.requested, [GOLD]);
-  for (const input of [{ metal: 'platinum' }, { currency: 'eur' }, { currency: 'VND' }, { currency: '' }])
-    t.is((await faultsOf(tool, input)).length, 1, JSON.stringify(input));
-  t.is(CURRENCIES.length, 32);
-});
+test.serial(
+  'the default is gold in US dollars, which needs no exchange rate; invalid values are rejected',
+  async (t) => {
+    await using rig = await openRig();
+    t.like(await price(rig.quotes), { metal: 'gold', currency: 'USD', pricePerOunce: 2700.5, stale: false });
+    t.deepEqual(rig.feed.requested, [GOLD]);
+    for (const input of [{ metal: 'platinum' }, { currency: 'eur' }, { currency: 'VND' }, { currency: '' }])
+      t.is((await faultsOf(tool, input)).length, 1, JSON.stringify(input));
+    t.is(CURRENCIES.length, 32);
+  },
+);
 
 /** The same exchange rates in the response format of each feed, and the time that the feed states. */
 const SHAPES: readonly (readonly [name: string, currency: string, answer: object, asOf: string])[] = [
@@ -167,13 +173,16 @@ const SHAPES: readonly (readonly [name: string, currency: string, answer: object
 ];
 
 for (const [name, currency, answer, asOf] of SHAPES)
-  test(`exchange rates are read in the format of ${name}; asOf is the older of the two quotes`, async (t) => {
-    await using rig = await openRig();
-    rig.feed.answer(GOLD, metalAnswer('XAU', 2000, '2025-01-15T09:00:00Z'));
-    rig.feed.answer(FX, answer);
-    t.like(await price(rig.quotes, { currency }), { pricePerOunce: 1600, asOfUtc: asOf, stale: false });
-    t.like(await price(rig.quotes), { asOfUtc: '2025-01-15T09:00:00.000Z' });
-  });
+  test.serial(
+    `exchange rates are read in the format of ${name}; asOf is the older of the two quotes`,
+    async (t) => {
+      await using rig = await openRig();
+      rig.feed.answer(GOLD, metalAnswer('XAU', 2000, '2025-01-15T09:00:00Z'));
+      rig.feed.answer(FX, answer);
+      t.like(await price(rig.quotes, { currency }), { pricePerOunce: 1600, asOfUtc: asOf, stale: false });
+      t.like(await price(rig.quotes), { asOfUtc: '2025-01-15T09:00:00.000Z' });
+    },
+  );
 
 const raw =
   (body: string | Buffer, status = 200): Answer =>
@@ -242,22 +251,25 @@ for (const [path, responses, good] of [
   [GOLD, FAULTY_METALS, 2592.48],
   [FX, FAULTY_RATES, 2592.48],
 ] as const)
-  test(`${path}: a faulty response is rejected, and the last good quote is returned as stale`, async (t) => {
-    await using rig = await openRig();
-    const truth = { [GOLD]: metalAnswer('XAU', 2700.5), [FX]: rates(0.96) };
-    const euros = () => settled(rig, { currency: 'EUR' });
-    t.like(await euros(), { pricePerOunce: good, stale: false });
-    for (const [faulty, answer] of Object.entries(responses)) {
-      await backdateQuotes(rig.store, MINUTE);
-      rig.feed.answer(path, answer);
-      const before = rig.feed.requested.length;
-      t.like(await euros(), { pricePerOunce: good, stale: true }, faulty);
-      t.true(rig.feed.requested.slice(before).includes(path), faulty);
-      rig.feed.answer(path, truth[path]);
-      await backdateQuotes(rig.store, MINUTE);
-      t.like(await euros(), { pricePerOunce: good, stale: false }, `after ${faulty}`);
-    }
-  });
+  test.serial(
+    `${path}: a faulty response is rejected, and the last good quote is returned as stale`,
+    async (t) => {
+      await using rig = await openRig();
+      const truth = { [GOLD]: metalAnswer('XAU', 2700.5), [FX]: rates(0.96) };
+      const euros = () => settled(rig, { currency: 'EUR' });
+      t.like(await euros(), { pricePerOunce: good, stale: false });
+      for (const [faulty, answer] of Object.entries(responses)) {
+        await backdateQuotes(rig.store, MINUTE);
+        rig.feed.answer(path, answer);
+        const before = rig.feed.requested.length;
+        t.like(await euros(), { pricePerOunce: good, stale: true }, faulty);
+        t.true(rig.feed.requested.slice(before).includes(path), faulty);
+        rig.feed.answer(path, truth[path]);
+        await backdateQuotes(rig.store, MINUTE);
+        t.like(await euros(), { pricePerOunce: good, stale: false }, `after ${faulty}`);
+      }
+    },
+  );
 
 for (const [name, answer] of [
   ['silent', () => undefined],
@@ -278,25 +290,29 @@ for (const [name, answer] of [
     t.like(await price(rig.quotes), { pricePerOunce: 2700.5, stale: true });
     // The request to the feed continues in the background until it times out, and its error is logged.
     const fault = await until('the request to the feed is given up', async () => rig.faults[0] ?? null);
-    t.regex(fault, /XAU: .*target_timeout|XAU: .*did not respond in time/);
+    // The second text is that of a busy process.
+    t.regex(fault, /^XAU: .*(?:did not respond in time|exceeded its time limit)/);
   });
 
-test('a metal or currency without a quote is feed_unavailable; other metals and currencies are not affected', async (t) => {
-  await using rig = await openRig();
-  rig.feed.answer(GOLD, HTML);
-  rig.feed.answer(
-    FX,
-    rates(0.96).filter(({ quote }) => quote !== 'PKR'),
-  );
-  const error = await t.throwsAsync(() => price(rig.quotes), { instanceOf: ServiceError });
-  t.is(error.code, 'feed_unavailable');
-  t.is((await price(rig.quotes, { metal: 'silver', currency: 'EUR' })).stale, false);
-  t.is(await codeOf(() => price(rig.quotes, { metal: 'silver', currency: 'PKR' })), 'feed_unavailable');
-  rig.feed.answer(GOLD, metalAnswer('XAU', 2700.5));
-  rig.feed.answer(FX, rates(0.96));
-  await backdateQuotes(rig.store, MINUTE);
-  t.is((await price(rig.quotes, { currency: 'PKR' })).stale, false);
-});
+test.serial(
+  'a metal or currency without a quote is feed_unavailable; other metals and currencies are not affected',
+  async (t) => {
+    await using rig = await openRig();
+    rig.feed.answer(GOLD, HTML);
+    rig.feed.answer(
+      FX,
+      rates(0.96).filter(({ quote }) => quote !== 'PKR'),
+    );
+    const error = await t.throwsAsync(() => price(rig.quotes), { instanceOf: ServiceError });
+    t.is(error.code, 'feed_unavailable');
+    t.is((await price(rig.quotes, { metal: 'silver', currency: 'EUR' })).stale, false);
+    t.is(await codeOf(() => price(rig.quotes, { metal: 'silver', currency: 'PKR' })), 'feed_unavailable');
+    rig.feed.answer(GOLD, metalAnswer('XAU', 2700.5));
+    rig.feed.answer(FX, rates(0.96));
+    await backdateQuotes(rig.store, MINUTE);
+    t.is((await price(rig.quotes, { currency: 'PKR' })).stale, false);
+  },
+);
 
 test('an implausible first quote is rejected', async (t) => {
   for (const faulty of [0, -2700, 1e-9, 1e300]) {
@@ -356,20 +372,23 @@ test('two refreshes that agree are not enough, however far apart', async (t) => 
   }
 });
 
-test('fifty concurrent calls on two workers share one request to the feed and all get its price', async (t) => {
-  await using rig = await openRig();
-  const workers = [rig.quotes, rig.another()];
-  rig.feed.answer(GOLD, (_, response) => {
-    setTimeout(() => response.end(JSON.stringify(metalAnswer('XAU', 3000))), 300);
-  });
-  for (const round of [1, 2]) {
-    const calls = workers.flatMap((quotes) => Array.from({ length: 25 }, () => price(quotes)));
-    for (const call of await Promise.all(calls)) t.is(call.pricePerOunce, 3000);
-    await until('the new quote is stored', async () => !(await price(rig.quotes)).stale);
-    t.is(rig.feed.requested.length, round);
-    await backdateQuotes(rig.store, MINUTE);
-  }
-});
+test.serial(
+  'fifty concurrent calls on two workers share one request to the feed and all get its price',
+  async (t) => {
+    await using rig = await openRig();
+    const workers = [rig.quotes, rig.another()];
+    rig.feed.answer(GOLD, (_, response) => {
+      setTimeout(() => response.end(JSON.stringify(metalAnswer('XAU', 3000))), 300);
+    });
+    for (const round of [1, 2]) {
+      const calls = workers.flatMap((quotes) => Array.from({ length: 25 }, () => price(quotes)));
+      for (const call of await Promise.all(calls)) t.is(call.pricePerOunce, 3000);
+      await until('the new quote is stored', async () => !(await price(rig.quotes)).stale);
+      t.is(rig.feed.requested.length, round);
+      await backdateQuotes(rig.store, MINUTE);
+    }
+  },
+);
 
 test('a worker that dies during a refresh does not block the refresh by other workers', async (t) => {
   await using rig = await openRig();
@@ -389,27 +408,30 @@ test('no call fails while the feed is unavailable or after it is available again
   const { feed, store } = rig;
   await price(rig.quotes, { currency: 'PKR' });
   let over = false;
-  const caller = async (quotes: Quotes): Promise<boolean[]> => {
-    const seen: boolean[] = [];
+  const seen: boolean[] = [];
+  const caller = async (quotes: Quotes): Promise<void> => {
     for (; !over; await sleep(5)) seen.push((await price(quotes, { currency: 'PKR' })).stale === true);
-    return seen;
   };
-  const callers = [rig.quotes, rig.another()].map(caller);
-  const tick = async () => {
-    await sleep(100);
+  const calling = Promise.all([rig.quotes, rig.another()].map(caller));
+  // It may fail before it is awaited.
+  calling.catch(() => undefined);
+  /** Ages the quotes, and waits until a call after that gets a quote that is stale or not. */
+  const untilSeen = async (isStale: boolean) => {
     await backdateQuotes(store, MINUTE);
-    await sleep(100);
+    const from = seen.length;
+    await until(`a quote is ${isStale ? 'stale' : 'fresh'}`, async () => seen.slice(from).includes(isStale));
   };
-  await tick();
-  await feed.stop();
-  await tick();
-  await tick();
-  await feed.restart();
-  await tick();
-  over = true;
-  const seen = (await Promise.all(callers)).flat();
-  t.true(seen.includes(true) && seen.includes(false));
-  await until('the quote is fresh again', async () => !(await price(rig.quotes, { currency: 'PKR' })).stale);
+  try {
+    await untilSeen(false);
+    await feed.stop();
+    await untilSeen(true);
+    await untilSeen(true);
+    await feed.restart();
+    await untilSeen(false);
+  } finally {
+    over = true;
+    await t.notThrowsAsync(calling);
+  }
 });
 
 test('an aborted call stops waiting for the feed immediately', async (t) => {
@@ -422,7 +444,7 @@ test('an aborted call stops waiting for the feed immediately', async (t) => {
   await t.throwsAsync(() => call, { name: 'AbortError' });
 });
 
-test('karats apply to gold only, and are listed finest first', async (t) => {
+test.serial('karats apply to gold only, and are listed finest first', async (t) => {
   await using rig = await openRig();
   const { karats } = await price(rig.quotes);
   t.deepEqual(

@@ -198,7 +198,8 @@ test.serial('an endless script is stopped and the page is captured as it is', as
   // With this deadline the call ends before the browser can detect that the script is endless.
   const deadline = Date.now() + 5_000;
   await t.throwsAsync(drawBy(deadline), { code: 'deadline_exceeded' });
-  t.true(Date.now() < deadline + 1_000);
+  // The rest is a margin for loaded machines.
+  t.true(Date.now() < deadline + 5_000);
   t.deepEqual(pixel((await draw(`<div style="${FILL};background:#00f">`)).file, 5, 50), [0, 0, 255]);
 });
 

@@ -1,13 +1,16 @@
+import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import sharp, { type Sharp } from 'sharp';
 import type { Job, Offload } from '../../activities/decoders/offload.ts';
 import type { DecodedImage } from '../../activities/images/decode.ts';
 import { pngChunk } from '../../activities/images/png.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
-import { openNetwork, openOnnxNetwork } from '../../activities/upscale/network.ts';
+import { modelPath, openNetwork, openOnnxNetwork } from '../../activities/upscale/network.ts';
 import type { Planes } from '../../activities/upscale/networkTypes.ts';
 import { openReference } from '../../activities/upscale/reference.ts';
 import { upscale } from '../../activities/upscale/upscale.ts';
+import { convertModel } from '../../dev/upscale/convert.ts';
+import { packagePath } from '../../dev/upscale/packages.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { makeImage, startFiles } from '../helpers/images.ts';
@@ -62,6 +65,10 @@ const planeOf = ({ data, width, height }: DecodedImage, channel: number): Plane 
 });
 
 for (const factor of [2, 4] as const) {
+  test(`the model at ${factor}x is a conversion of UpscalerJS's network`, async (t) => {
+    t.true((await readFile(modelPath(factor))).equals(convertModel(packagePath(factor))));
+  });
+
   test.serial(`the fast network at ${factor}x differs from UpscalerJS by at most 1 of 255`, async (t) => {
     const random = seededRandom(t.log);
     const [width, height] = [37, 23];

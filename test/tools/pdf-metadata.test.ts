@@ -155,6 +155,37 @@ for (const [fault, trailer] of Object.entries(TRAILERS))
     });
   });
 
+/** Faults of files whose trailer is also damaged: texts of the file and what replaces each of them. */
+const DAMAGES: Readonly<Record<string, [from: string, to: string][]>> = {
+  'no catalog': [['/Catalog', '/Cata']],
+  'no catalog, and no types of pages': [
+    ['/Catalog', '/Cata'],
+    ['/Type /Page ', '/Typ Page '],
+  ],
+  'a root of the page tree that is never closed, and no types of pages': [
+    ['/Count 1 >>', '/Count 1 /Resources >>'],
+    ['/Type /Page ', '/Typ Page '],
+    ['/MediaBox', '/Media'],
+  ],
+  'a second table before its catalog': [['1 0 obj', 'xref\n1 0 obj']],
+  'no catalog and no header': [
+    ['%PDF-1.7', '%'],
+    ['/Catalog', '/Cata'],
+  ],
+};
+for (const [fault, changes] of Object.entries(DAMAGES))
+  test.serial(`a file is repaired that has no trailer and ${fault}`, async (t) => {
+    let text = makePdf({ objects: { ...ONE_PAGE, 9: INFO } }).toString('latin1');
+    for (const [from, to] of [...changes, ['<< /Size', '/Size']] as const) {
+      t.true(text.includes(from));
+      text = text.replace(from, to);
+    }
+    const output = { title: 'Hello', author: null, subject: null, producer: 'Me', pageCount: 1 };
+    t.deepEqual(await outcomeOf(Buffer.from(text, 'latin1')), { code: 'ok', ...output, encrypted: false });
+    const locked = text.replace('/Size', '/Encrypt 8 0 R /Size');
+    t.like(await outcomeOf(Buffer.from(locked, 'latin1')), { pageCount: 1, title: null, encrypted: true });
+  });
+
 test.serial('texts are read from a file that encrypts only its attachments', async (t) => {
   const hex = (bytes: number) => `<${'5a'.repeat(bytes)}>`;
   const keys = `/O ${hex(48)} /U ${hex(48)} /OE ${hex(32)} /UE ${hex(32)} /Perms ${hex(16)}`;

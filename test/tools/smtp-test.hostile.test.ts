@@ -245,14 +245,14 @@ test('a malformed reply after the greeting is reported in the output', async (t)
   }
 });
 
-test('a server that sends data without end ends the call without exhausting memory', async (t) => {
-  const before = process.memoryUsage().rss;
+test('a server that sends data without end ends the call, which reads little of the data', async (t) => {
+  let megabytes = 0;
   const { output } = await against(async (peer) => {
     const block = Buffer.alloc(1_000_000, '250-x\r\n');
-    for (let i = 0; i < 100; i++) peer.say(block);
-    await peer.hear();
+    for (; megabytes < 100; megabytes++) await peer.flush(block);
   }).catch((error: unknown) => ({ output: { error } }));
   t.truthy(output.error, 'the banner alone has too many lines');
+  t.true(megabytes < 20, `${megabytes} MB, some of which are in the buffers of the kernel`);
   const line = `250-${'x'.repeat(2000)}\r\n`;
   const long = `${line.repeat(99)}250 x\r\n`;
   const many = await against(async (peer) => {
@@ -260,7 +260,6 @@ test('a server that sends data without end ends the call without exhausting memo
     await serve(peer, { EHLO: long });
   });
   t.is(replyOf(many.output, 'ehlo'), 'The replies are longer than 256 KB.');
-  t.true(process.memoryUsage().rss - before < 400_000_000);
 });
 
 test('a server that does not support EHLO or refuses it is reported in the output', async (t) => {

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { createServer, connect as dialServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
+import { freePort } from '../../dev/ports.ts';
 import { dialTcp } from '../../egress/connect.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
@@ -47,8 +49,9 @@ async function startFront(
     front.count++;
     handle(client, front.count, front);
   });
-  const front: Front = { port: 0, server, open: new Set(), count: 0 };
-  front.port = await listen(server);
+  // No outgoing connection can take this port while the server does not listen.
+  const front: Front = { port: await freePort(), server, open: new Set(), count: 0 };
+  await once(server.listen(front.port, '127.0.0.1'), 'listening');
   t.teardown(() => {
     server.close();
     for (const client of front.open) client.destroy();
@@ -110,7 +113,7 @@ for (const [what, act] of Object.entries(HOSTILE))
     const code = await codeOf(() => check(front.port));
     t.true(code === 'target_failed' || code === 'target_timeout', code);
     t.true(Date.now() - started < CHECK_MS + SURVEY_MS);
-    await until('closed connections', async () => front.open.size === 0, 5_000);
+    await until('closed connections', async () => front.open.size === 0);
   });
 
 test('a server that answers each offer slowly is `target_timeout` at the deadline', async (t) => {
@@ -122,7 +125,7 @@ test('a server that answers each offer slowly is `target_timeout` at the deadlin
   const deadline = Date.now() + 6_000;
   t.is(await codeOf(() => check(front.port, egress, { deadline })), 'target_timeout');
   t.true(Date.now() < deadline + CHECK_MS);
-  await until('closed connections', async () => front.open.size === 0, 5_000);
+  await until('closed connections', async () => front.open.size === 0);
 });
 
 test('a server that stops answering during the survey makes the call fail', async (t) => {
@@ -195,7 +198,7 @@ test('all connections of a survey go to the address that the guard has vetted', 
   t.deepEqual(lookups, ['example.com']);
   t.deepEqual(new Set(dialled), new Set([`127.0.0.1:${front.port}`]));
   t.is(dialled.length, front.count);
-  await until('closed connections', async () => front.open.size === 0, 5_000);
+  await until('closed connections', async () => front.open.size === 0);
 });
 
 test('a host whose address is not allowed is refused without a connection', async (t) => {

@@ -329,7 +329,12 @@ const HOSTILE: Record<string, string> = {
   'too many rules for many elements': `<style>${'*{display:block}'.repeat(20_000)}</style>${'<p>x'.repeat(20_000)}`,
   'rules for deeply nested elements': `<style>${numbered(7, (index) => `.x${index} ${'p '.repeat(20)}b{display:none}`)}</style>${'<p><b><div>'.repeat(8000)}`,
   'a rule of many selectors and declarations': `<style>${'p,'.repeat(200_000)}p{${'display:none;'.repeat(100_000)}}</style><p>x`,
+  'open brackets': `<style>${'('.repeat(500_000)}</style><p>x`,
+  'white space and semicolons': `<style>${' '.repeat(250_000)}${';'.repeat(250_000)}</style><p>x`,
   'braces and quotes': `<style>${'{'.repeat(200_000)}${`"'/*@media{`.repeat(50_000)}</style><p>x`,
+  '4 MB of unclosed rules': `<style>${'a{b:c;'.repeat(680_000)}</style><p>x`,
+  '4 MB of white space in a style sheet': `<style>p${' \t\n'.repeat(1_360_000)}x</style><p>x`,
+  '4 MB of comment starts in a style sheet': `<style>${'/*'.repeat(2_000_000)}</style><p>x`,
 };
 for (const [name, body] of Object.entries(HOSTILE))
   test.serial(`a hostile page is handled before the deadline: ${name}`, async (t) => {

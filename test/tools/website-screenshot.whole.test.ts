@@ -24,6 +24,11 @@ const handling = (shown: string, handlers: string, body = BLOCKS) =>
   );
 const SHOW = 'if(r.top<innerHeight*.8&&r.bottom>0)s.classList.add("in")';
 const TOGGLE = 's.classList.toggle("in",r.top<innerHeight*.8&&r.bottom>0)';
+/** Shows a block when the page is scrolled down past a point, which is measured at each resize, and hides it on the way up. */
+const BY_DIRECTION = `let at=0,points=[];const all=[...document.querySelectorAll('section')];
+  const measure=()=>{const before=points;points=all.map((s,i)=>{const p=s.offsetTop-innerHeight*.8;if(!(before[i]<at)&&p<at)s.className="in";return p})};
+  addEventListener("resize",()=>requestAnimationFrame(measure));
+  addEventListener("scroll",()=>{const to=scrollY;all.forEach((s,i)=>{if((points[i]<=at)!==(points[i]<=to))s.className=points[i]<=to?"in":""});at=to});measure()`;
 const INNER = `<div id=inner style="height:100vh;overflow-y:auto">${BLOCKS}</div>`;
 
 test.before(async () => {
@@ -78,6 +83,17 @@ test.before(async () => {
     '/scroll-images': handling(
       `if(r.top<innerHeight&&!s.firstChild)s.append(Object.assign(new Image(400,400),{style:"display:block",src:${JSON.stringify(dot('#0f0'))}}))`,
       'let t;addEventListener("scroll",()=>{clearTimeout(t);t=setTimeout(check,200)})',
+    ),
+    '/scroll-measured': handling(
+      TOGGLE.replace('innerHeight', 'h'),
+      'let h=innerHeight;addEventListener("resize",()=>{h=innerHeight;check()});addEventListener("scroll",check)',
+    ),
+    '/scroll-direction': handling('', BY_DIRECTION),
+    '/scroll-frames': handling(TOGGLE, 'const loop=()=>{check();requestAnimationFrame(loop)};loop()'),
+    '/sized': handling(
+      TOGGLE,
+      'const size=()=>{hero.style.height=innerHeight+"px"};addEventListener("resize",size);size();addEventListener("scroll",check)',
+      `<div id=hero style="background:#00f"></div>${BLOCKS}`,
     ),
     '/shrinking': handling(
       'h.style.height=scrollY>50?"40px":"80px";s.className="in"',
@@ -148,10 +164,18 @@ test.serial('a sticky bar at the bottom of the viewport is shown at its position
   );
 });
 
-const BY_SCROLL_HANDLER = ['debounced', 'throttled', 'toggling', 'fading', 'inner', 'images'].map(
-  (name) => `/scroll-${name}`,
-);
-for (const path of ['/toggling', '/ratio', '/view-timeline', ...BY_SCROLL_HANDLER])
+const BY_SCROLLING = [
+  'debounced',
+  'throttled',
+  'toggling',
+  'fading',
+  'inner',
+  'images',
+  'measured',
+  'direction',
+  'frames',
+].map((name) => `/scroll-${name}`);
+for (const path of ['/toggling', '/ratio', '/view-timeline', ...BY_SCROLLING])
   test.serial(`blocks that are shown only inside the viewport are all visible: ${path}`, async (t) => {
     const { at, height } = await shoot(path, { fullPage: true });
     t.is(height, 6000);
@@ -160,6 +184,15 @@ for (const path of ['/toggling', '/ratio', '/view-timeline', ...BY_SCROLL_HANDLE
       Array.from({ length: 15 }, () => GREEN),
     );
   });
+
+test.serial('a part that a script makes as high as the viewport keeps that height', async (t) => {
+  const { at, height } = await shoot('/sized', { fullPage: true });
+  t.is(height, 6900);
+  t.deepEqual(
+    [10, 890, 910, 6890].map((y) => at(y)),
+    [BLUE, BLUE, GREEN, GREEN],
+  );
+});
 
 test.serial('a header that shrinks while the page is scrolled is shown as at the top', async (t) => {
   const { at } = await shoot('/shrinking', { fullPage: true });

@@ -293,6 +293,11 @@ function unlessGone<T>(read: () => T): T | null {
     return null;
   }
 }
+/** Returns the session of a process, in a list for `shared`. */
+const sessionOf = (pid: number) => {
+  const status = unlessGone(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
+  return [/^NSsid:\s+(\d+)/m.exec(status)?.[1] ?? ''];
+};
 /** Returns what a process could use to exchange data: sockets, pipes and files that are open for writing. */
 const channelsOf = (pid: number) =>
   readdirSync(`/proc/${pid}/fd`)
@@ -305,19 +310,18 @@ const channelsOf = (pid: number) =>
     .filter((it) => it !== '/dev/null' && !it.startsWith('/tmp/job/'));
 /** Matches a line of /proc/<pid>/maps for writable memory that is not mapped from a file. */
 const ANONYMOUS = /^([0-9a-f]+)-([0-9a-f]+) rw\S+ \S+ \S+ 0 *(?:\[(?:heap|stack)\])?$/;
-/** Returns whether the writable memory of a process contains the text. */
+/** Returns whether the writable memory of a process contains the text; false if the process has ended. */
 function remembers(pid: number, text: string): boolean {
-  const memory = openSync(`/proc/${pid}/mem`, 'r');
+  const memory = unlessGone(() => openSync(`/proc/${pid}/mem`, 'r'));
+  if (memory === null) return false;
   try {
-    return readFileSync(`/proc/${pid}/maps`, 'utf8')
-      .split('\n')
-      .some((line) => {
-        const [, from = '0', to = '0'] = ANONYMOUS.exec(line) ?? [];
-        const start = Number.parseInt(from, 16);
-        const bytes = Buffer.alloc(Number.parseInt(to, 16) - start);
-        if (bytes.length > 0) unlessGone(() => readSync(memory, bytes, 0, bytes.length, start));
-        return bytes.includes(text) || bytes.includes(text, 0, 'utf16le');
-      });
+    return (unlessGone(() => readFileSync(`/proc/${pid}/maps`, 'utf8')) ?? '').split('\n').some((line) => {
+      const [, from = '0', to = '0'] = ANONYMOUS.exec(line) ?? [];
+      const start = Number.parseInt(from, 16);
+      const bytes = Buffer.alloc(Number.parseInt(to, 16) - start);
+      if (bytes.length > 0) unlessGone(() => readSync(memory, bytes, 0, bytes.length, start));
+      return bytes.includes(text) || bytes.includes(text, 0, 'utf16le');
+    });
   } finally {
     closeSync(memory);
   }
@@ -345,6 +349,8 @@ test.serial('the processes of different documents share nothing', async (t) => {
       return of(pid).filter((it) => theirs.has(it));
     };
     t.deepEqual(shared(namespacesOf), []);
+    // The scheduler shares the cores out among sessions.
+    t.deepEqual(shared(sessionOf), []);
     t.deepEqual(shared(channelsOf), []);
     t.regex(readFileSync(`/proc/${pid}/status`, 'utf8'), /^CapEff:\s+0+$/m);
   }

@@ -53,6 +53,7 @@ test('a conversion whose LibreOffice is killed from outside is repeated', async 
         .filter((pid) => existsSync(`/proc/${pid}/root/tmp/job/in`))
         .sort((a, b) => a - b);
     for (const victim of [0, 1]) {
+      while (converting().length > 0) await sleep(10);
       const pending = account.call('word-to-pdf', { fileUrl: `http://${host}/letter.docx` });
       while (converting().length < 2) await sleep(10);
       process.kill(converting()[victim] ?? 0, 'SIGKILL');

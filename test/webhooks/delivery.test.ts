@@ -1,8 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { Webhook } from 'standardwebhooks';
+import { EVENTS } from '../../schemas/events.ts';
+import { auditAccount } from '../../store/audit.ts';
+import { newDelivery } from '../../store/dispatchEvents.ts';
+import { newEvent } from '../../store/events.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { newOwner } from '../helpers/dashboard.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
+import { linksOf, mainText, pageOf } from '../helpers/markup.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
@@ -34,7 +41,7 @@ test.after('independent code in three languages verifies every delivery of these
   );
   t.true(signed.length > 50);
   for (const language of LANGUAGES) {
-    const answers = await verdicts(language, claims);
+    const answers = await verdicts(language, () => claims);
     const genuine = claims.filter((_, index) => answers[index]);
     const bodies = new Set(genuine.map(({ body, signature }) => `${body}${signature}`));
     for (const { delivery } of signed)
@@ -342,6 +349,145 @@ test('pending deliveries of a deleted endpoint are marked failed', async (t) => 
   await states(it, 'failed');
   t.is((await it.account.manage(`${PATH}/${it.id}`)).status, 404);
   t.is((await post(it, 'test')).status, 404);
+});
+
+test('an attempt lists the headers of the request and of the response, and no secret', async (t) => {
+  const it = await scene(t);
+  it.receiver.answer(() => ({
+    status: 503,
+    headers: { 'X-Trace': 'abc', 'Set-Cookie': 'session=word-to-drop' },
+    body: 'try later',
+  }));
+  const row = await json(await post(it, 'test'));
+  const [received] = it.receiver.received;
+  if (received === undefined) return t.fail();
+  t.is(row.url, it.receiver.url);
+  const request = recordsAt(row.requestHeaders).map(({ name, value }) => ({
+    name: String(name).toLowerCase(),
+    value: String(value),
+  }));
+  for (const { name, value } of request) t.is(received.headers[name], value, name);
+  for (const name of ['x-service-signature', 'webhook-signature', 'x-service-timestamp', 'webhook-id'])
+    t.true(
+      request.some((sent) => sent.name === name),
+      name,
+    );
+  const response = recordsAt(row.responseHeaders).map(({ name, value }) => `${name}: ${value}`);
+  t.true(response.includes('X-Trace: abc'));
+  const kept = JSON.stringify([row, await store.exchanges.findOne({ _id: String(row.id) })]);
+  t.false(kept.includes('word-to-drop'));
+  t.false(kept.includes(it.secret.slice(6, 30)));
+});
+
+test('a test can have any kind of event; it is marked, sent once, and changes nothing', async (t) => {
+  const it = await scene(t, ['api_key.created']);
+  const before = await json(await it.account.manage('/api/v1/account'));
+  it.receiver.answer(() => ({ status: 500 }));
+  const row = await json(await post(it, 'test', { event: 'credits.granted' }));
+  t.like(row, { event: 'credits.granted', attempt: 1, statusCode: 500 });
+  const [received] = it.receiver.received;
+  if (received === undefined) return t.fail();
+  verify(received, it.secret);
+  t.is(received.event, 'credits.granted');
+  t.regex(received.id, /^evt_test_/);
+  t.deepEqual(JSON.parse(received.body).data, EVENTS['credits.granted'].example);
+  const listed = (await events(it)).filter(({ test: isTest }) => isTest);
+  t.deepEqual(
+    listed.map(({ event }) => event),
+    ['credits.granted'],
+  );
+  await states(it, 'failed');
+  const { queued } = await json(await post(it, 'resend', { deliveryIds: [row.deliveryId] }));
+  t.is(queued, 0);
+  t.is(it.receiver.received.length, 1);
+  t.deepEqual(await json(await it.account.manage('/api/v1/account')), before);
+  t.deepEqual((await auditAccount(store, it.account.accountId))?.drift, []);
+  t.is((await post(it, 'test', { event: 'credits.gone' })).status, 422);
+});
+
+test('the page of a delivery shows each request and response, and resends a delivery that succeeded', async (t) => {
+  const owner = await newOwner(stack);
+  const receiver = await startReceiver();
+  t.teardown(() => receiver.close());
+  receiver.answer(() => ({ status: 202, headers: { 'X-Trace': '<abc>' }, body: '<b>thanks</b>' }));
+  const id = randomUUID();
+  await owner.post('/webhooks', { url: receiver.url, events: 'api_key.created', reference: id });
+  await owner.post('/keys', { name: 'website', scope: 'tools' });
+  const [received] = await receiver.until(1);
+  if (received === undefined) return t.fail();
+  const show = async (path: string) => {
+    const response = await owner.get(path);
+    t.is(response.status, 200, path);
+    const elements = await pageOf(t, response);
+    return { words: mainText(elements), links: linksOf(elements) };
+  };
+  const list = await until('the attempt is listed', async () => {
+    const page = await show(`/webhooks/whe_${id}`);
+    return page.links.some((href) => href.includes('/deliveries/')) ? page : null;
+  });
+  const path = (list.links.find((href) => href.includes('/deliveries/')) ?? '').replace(
+    /^\/dashboard|#.*$/g,
+    '',
+  );
+  const words = await until('the delivery has ended', async () => {
+    const page = await show(path);
+    return page.words.includes('The endpoint received the event.') ? page.words : null;
+  });
+  t.true(words.includes(received.body));
+  for (const name of ['x-service-signature', 'webhook-signature'])
+    t.true(words.includes(String(received.headers[name])), name);
+  t.regex(words, /HTTP status 202.*X-Trace: <abc>.*<b>thanks<\/b>/s);
+
+  const resent = await owner.post(`${path}/resend`);
+  t.is(resent.headers.get('location'), `/dashboard${path}?resent=1`);
+  const [, again] = await receiver.until(2);
+  t.is(again?.body, received.body);
+  await until('the page shows both attempts', async () => /2 attempts/.test((await show(path)).words));
+
+  const stranger = await newOwner(stack);
+  t.is((await stranger.get(path)).status, 404);
+  t.is((await stranger.post(`${path}/resend`)).status, 404);
+  t.is((await owner.get(`/webhooks/whe_${id}/deliveries/dlv_unknown`)).status, 404);
+
+  const tested = await owner.post(`/webhooks/whe_${id}/test`, { event: 'credits.low' });
+  const target = (tested.headers.get('location') ?? '').replace('/dashboard', '');
+  const after = await show(target);
+  t.regex(after.words, /The test was delivered\. Your server answered 202/);
+  t.regex(after.words, /credits\.low test/);
+  const [latest = ''] = after.links.filter((href) => href.includes('/deliveries/'));
+  t.regex((await show(latest.replace('/dashboard', ''))).words, /The data is an example.*Send another test/s);
+  t.is((await owner.post(`/webhooks/whe_${id}/test`, { event: 'made.up' })).status, 422);
+});
+
+test('a delivery that waits for its next attempt is resent at once in the dashboard', async (t) => {
+  const owner = await newOwner(stack);
+  const receiver = await startReceiver();
+  t.teardown(() => receiver.close());
+  const reference = randomUUID();
+  await owner.post('/webhooks', { url: receiver.url, events: 'credits.low', reference });
+  const id = `whe_${reference}`;
+  const endpoint = await store.webhookEndpoints.findOne({ _id: id });
+  const { pending: _dispatched, ...event } = newEvent(
+    endpoint?.accountId ?? '',
+    'credits.low',
+    EVENTS['credits.low'].example,
+  );
+  const tomorrow = new Date(Date.now() + 86_400_000);
+  const delivery = { ...newDelivery(event, id, false), attempts: 2, tries: 2, nextAt: tomorrow };
+  await store.events.insertOne(event);
+  await store.deliveries.insertOne(delivery);
+  await store.webhookEndpoints.updateOne({ _id: id }, { $set: { failures: 2, notBefore: tomorrow } });
+  const path = `/webhooks/${id}/deliveries/${delivery._id}`;
+  const words = async (page: string) => mainText(await pageOf(t, await owner.get(page)));
+  t.regex(await words('/events'), /pending 2 attempts, next .* Resend credits\.low/);
+  t.regex(await words(path), /The next attempt is scheduled.*Next attempt .* Resend/s);
+  const resent = await owner.post(`${path}/resend`);
+  t.is(resent.headers.get('location'), `/dashboard${path}?resent=1`);
+  await receiver.until(1);
+  await until('the delivery has ended', async () =>
+    /The endpoint received the event\..*3 attempts/s.test(await words(path)),
+  );
+  t.regex(await words(`/webhooks/${id}`), /Consecutive failures 0/);
 });
 
 test('the secret of an endpoint is stored only in encrypted form', async (t) => {

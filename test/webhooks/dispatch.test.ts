@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import test from 'ava';
 import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
@@ -10,14 +10,19 @@ import { until } from '../helpers/until.ts';
 /** Starts a namespace without workers, and creates a dispatcher as in an API process. */
 async function makeScene(open: AsyncDisposableStack) {
   const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
-  const connection = open.adopt(await Connection.connect({ address: temporalAddress }), (it) => it.close());
-  const client = new Client({ connection, namespace });
+  const connect = async (options: ConnectionOptions) => {
+    const connection = await Connection.connect({ address: temporalAddress, ...options });
+    return new Client({ connection: open.adopt(connection, (it) => it.close()), namespace });
+  };
+  const client = await connect({});
+  // Like the API's client, it has no retries of the SDK. They would fail after the connection is closed, outside of any call.
+  const sender = await connect({ interceptors: [] });
   const errors: unknown[] = [];
   return {
     temporalAddress,
     namespace,
     errors,
-    makeDispatchEvents: () => createDispatchEvents(client, (error) => errors.push(error)),
+    makeDispatchEvents: () => createDispatchEvents(sender, (error) => errors.push(error)),
     count: async (query: string) => (await client.workflow.count(query)).count,
   };
 }

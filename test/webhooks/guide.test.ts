@@ -1,23 +1,12 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { freePort } from '../../dev/ports.ts';
 import { generateSigningSecret, signatureHeaders } from '../../schemas/webhookSignature.ts';
 import { snippetsOf } from '../helpers/guideSnippets.ts';
 import { until } from '../helpers/until.ts';
-
-/** Returns a port of localhost that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
 
 test('the receiver of the guide accepts genuine deliveries, each once, and rejects others', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-receiver-'));

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { makeAccount } from '../helpers/account.ts';
 import { startReceiver } from '../helpers/receiver.ts';
@@ -7,11 +6,6 @@ import { startStack, useStack } from '../helpers/stack.ts';
 const PATH = '/api/v1/account/webhooks';
 /** Number of concurrent test deliveries: above Temporal's limit of ten updates in flight. */
 const AT_ONCE = 25;
-/**
- * Milliseconds to wait for late deliveries: longer than a test delivery can take after its request was answered with an
- * error.
- */
-const AFTERWARDS_MS = 3000;
 
 test('concurrent test deliveries are sent or refused with 429, and none is sent after an error response', async (t) => {
   t.timeout(240_000);
@@ -31,8 +25,10 @@ test('concurrent test deliveries are sent or refused with 429, and none is sent 
   t.true(statuses.filter((status) => status === 200).length >= 10);
   for (const { status, headers } of answers)
     if (status === 429) t.true(Number(headers.get('Retry-After')) > 0);
-  await sleep(AFTERWARDS_MS);
-  t.is(receiver.received.length, statuses.filter((status) => status === 200).length);
+  // The workflow of the endpoint begins test deliveries in the order of their requests, so one that was to be sent late
+  // would have been received before this one is answered.
+  t.is((await account.manage(`${PATH}/${id}/test`, {})).status, 200);
+  t.is(receiver.received.length, statuses.filter((status) => status === 200).length + 1);
 });
 
 test('the Account API sends at most 20 test deliveries at once and 60 per minute', async (t) => {

@@ -17,6 +17,8 @@ import { listenAsTarget, type Stack, startStack } from '../helpers/stack.ts';
 const READY_MS = 120_000;
 /** gRPC status code. */
 const FORBIDDEN = 7;
+/** Name in the certificates of the tests, which differs from that of the address. */
+const NAME = 'gateway';
 
 let stack: Stack;
 let ports: { targets: number; temporal: number };
@@ -62,7 +64,7 @@ test.before(async () => {
   folder = stack.dataDir;
   ports = { targets: await freePort(), temporal: await freePort() };
   const ca = issue({ name: 'gateway CA', days: 1, issuer: null });
-  const leaf = (name: string) => issue({ name, dnsNames: ['localhost'], days: 1, issuer: ca });
+  const leaf = (name: string) => issue({ name, dnsNames: [NAME], days: 1, issuer: ca });
   const gateway = await save('gateway', leaf('gateway'), ca);
   for (const pool of ['heavy', 'browser', 'stranger']) await save(pool, leaf(pool), ca);
   const other = issue({ name: 'other CA', days: 1, issuer: null });
@@ -80,18 +82,20 @@ test.before(async () => {
     TEMPORAL_TLS_SERVER_CA_CERT_PATH: join(folder, 'heavy/ca.crt'),
     TEMPORAL_TLS_CLIENT_CERT_PATH: join(folder, 'heavy/tls.crt'),
     TEMPORAL_TLS_CLIENT_KEY_PATH: join(folder, 'heavy/tls.key'),
+    TEMPORAL_TLS_SERVER_NAME: NAME,
     // No resolver answers: the worker must not resolve names itself.
     DNS_SERVERS: '127.0.0.1:9',
   });
 });
 test.after.always(() => owned.disposeAsync());
 
-/** Connects to Temporal through the gateway with the certificate of this folder. */
-async function connectAs(name: string): Promise<Connection> {
+/** Connects to Temporal through a gateway with the certificate of this folder. */
+async function connectAs(name: string, port = ports.temporal, serverName = NAME): Promise<Connection> {
   const read = (file: string) => readFile(join(folder, name, file));
   return Connection.connect({
-    address: `localhost:${ports.temporal}`,
+    address: `localhost:${port}`,
     tls: {
+      serverNameOverride: serverName,
       serverRootCACertificate: await read('ca.crt'),
       clientCertPair: { crt: await read('tls.crt'), key: await read('tls.key') },
     },
@@ -193,4 +197,28 @@ test('a worker may take tasks from its own queue, and nothing else at Temporal',
   } finally {
     await direct.close();
   }
+});
+
+test('a gateway connects to a Temporal server with the certificate and the server name of its settings', async (t) => {
+  // The other gateway takes the place of a Temporal server that requires certificates.
+  const port = await freePort();
+  await start(['workers/gateway/main.ts'], {
+    GATEWAY_PORT: `${await freePort()}`,
+    GATEWAY_TEMPORAL_PORT: `${port}`,
+    GATEWAY_CERTIFICATES: join(folder, 'gateway'),
+    MASTER_KEYS: '',
+    TEMPORAL_ADDRESS: `localhost:${ports.temporal}`,
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: join(folder, 'browser/ca.crt'),
+    TEMPORAL_TLS_CLIENT_CERT_PATH: join(folder, 'browser/tls.crt'),
+    TEMPORAL_TLS_CLIENT_KEY_PATH: join(folder, 'browser/tls.key'),
+    TEMPORAL_TLS_SERVER_NAME: NAME,
+  });
+  const connection = await connectAs('browser', port);
+  try {
+    const { namespace } = stack;
+    t.is(await statusOf(connection.workflowService.describeNamespace({ namespace })), 0);
+  } finally {
+    await connection.close();
+  }
+  await t.throwsAsync(connectAs('browser', port, 'localhost'));
 });

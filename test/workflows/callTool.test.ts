@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowFailedError } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import test from 'ava';
+import { until as untilTrue } from '../helpers/until.ts';
 import { type Call, type Harness, NONCE, OUTPUT, record, startHarness, until } from './workflowHarness.ts';
 
 let harness: Harness;
@@ -262,11 +263,27 @@ test('a tool with side effects outside the service is not interrupted by a cance
   );
   await until(() => begun);
   await call.handle.cancel();
-  await sleep(500);
+  await untilTrue('the workflow has asked the tool to stop', async () => {
+    const { events } = await call.handle.fetchHistory();
+    return events?.some((event) => event.activityTaskCancelRequestedEventAttributes != null) ?? false;
+  });
   go = true;
   t.deepEqual((await call.handle.result()).result, OUTPUT);
   t.deepEqual(call.ledgerSteps, ['reserve', `charged ${NONCE}`]);
   await record('acting-cancelled', call);
+});
+
+test('a call with side effects that no worker has started is cancelled and refunded', async (t) => {
+  const call = await harness.call({}, { pool: 'heavy', queueMs: 60_000, actsOnWorld: true, attempts: 1 });
+  await untilTrue(
+    'the tool is scheduled',
+    async () => (await call.handle.describe()).raw.pendingActivities?.length === 1,
+  );
+  await call.handle.cancel();
+  t.is((await refusalOf(call)).code, 'cancelled');
+  t.deepEqual(call.ledgerSteps, ['reserve', 'refunded cancelled bound']);
+  t.is(call.runs(), 0);
+  await record('acting-cancelled-waiting', call);
 });
 
 test('a tool with side effects outside the service is attempted once, and keeps its key if it may have run', async (t) => {
@@ -343,8 +360,9 @@ test('a worker that sends no heartbeats counts as dead, and another attempt retu
   let attempt = 0;
   const call = await harness.call({
     async tool() {
-      if (attempt++ > 0) return OUTPUT;
-      await sleep(14_000); // longer than the heartbeat timeout
+      if (++attempt > 1) return OUTPUT;
+      // The server starts the second attempt only after the first one has missed its heartbeats.
+      await until(() => attempt > 1);
       return { output: { answer: 'from the dead' } };
     },
   });

@@ -11,6 +11,7 @@ import { createEndpointWorkflow, type EndpointWorkflow } from '../../api/webhook
 import { ServiceError } from '../../schemas/errors.ts';
 import { EVENTS } from '../../schemas/events.ts';
 import { createAccounts } from '../../store/accounts.ts';
+import type { SyncRequest } from '../../store/deliveries.ts';
 import { dispatchEvents } from '../../store/dispatchEvents.ts';
 import { newEvent } from '../../store/events.ts';
 import { ensureIndexes } from '../../store/indexes.ts';
@@ -42,6 +43,8 @@ let workflow: EndpointWorkflow;
 const posts: Post[] = [];
 /** Outcomes of test deliveries, by endpoint. Test deliveries do not wait for the test. */
 const tests = new Map<string, boolean>();
+/** Endpoints whose failed deliveries are retried after an hour. The others retry without a wait. */
+const slow = new Set<string>();
 /** Number of deliveries to each endpoint whose receiver accepts everything. */
 const accepting = new Map<string, number>();
 const open = new AsyncDisposableStack();
@@ -88,17 +91,19 @@ test.before(async (t) => {
     it.close(),
   );
   const common = { connection, namespace, dataConverter: dataConverter(KEYRING), shutdownGraceTime: '1s' };
-  const endpointActivities = createEndpointActivities(
-    store,
-    createEndpointNotifier(client, true),
-    Array(30).fill(0),
-  );
+  const activitiesFor = (waitMs: number) =>
+    createEndpointActivities(store, createEndpointNotifier(client, true), Array(30).fill(waitMs));
+  const [immediate, hourly] = [activitiesFor(0), activitiesFor(3_600_000)];
   const workers = [
     await Worker.create({
       ...common,
       taskQueue: 'orchestrator',
       workflowBundle: await loadWorkflowBundle((error) => t.log(error)),
-      activities: { ...endpointActivities },
+      activities: {
+        ...immediate,
+        syncEndpoint: (request: SyncRequest) =>
+          (slow.has(request.endpointId) ? hourly : immediate).syncEndpoint(request),
+      },
     }),
     await Worker.create({ ...common, taskQueue: 'delivery', activities: { deliver } }),
   ];
@@ -262,7 +267,7 @@ async function play(random: Random): Promise<string[]> {
       const found = row && { failures: row.failures, state: row.state };
       return JSON.stringify(found) === JSON.stringify(wanted);
     };
-    await until(`${path}: ${JSON.stringify(wanted)}`, isThere, 15_000).catch((error) =>
+    await until(`${path}: ${JSON.stringify(wanted)}`, isThere, 60_000).catch((error) =>
       faults.push(String(error)),
     );
   }
@@ -328,7 +333,50 @@ test('a healthy endpoint gets five concurrent attempts; after a failure it gets 
   await saveHistory('endpoint-failing', endpoint);
 });
 
-test('a long history is continued as a new run without losing or repeating a delivery', async (t) => {
+test('a resend attempts a waiting delivery at once, never beside another attempt, and keeps its place in the schedule', async (t) => {
+  const endpoint = await makeEndpoint(0);
+  slow.add(endpoint.id);
+  const running = () => postsOf(endpoint).map(({ deliveryId, attempt }) => [deliveryId, attempt]);
+  const resend = ({ deliveryId }: Post) => workflow.resend(endpoint.id, { deliveryIds: [deliveryId] });
+  const failures = (count: number) =>
+    until('the failures are counted', async () => (await rowOf(endpoint))?.failures === count);
+  for (let event = 0; event < 2; event++) await fire(endpoint);
+  await until('two attempts are running', async () => postsOf(endpoint).length === 2);
+  const [first, second] = postsOf(endpoint);
+  if (first === undefined || second === undefined) return t.fail();
+  t.is(await resend(first), 0, 'the first is being attempted');
+  end(first, false);
+  end(second, false);
+  await failures(2);
+  await fire(endpoint);
+  await workflow.resend(endpoint.id, { since: new Date(0).toISOString() });
+  t.deepEqual(running(), [], 'the third waits for the end of the pause');
+
+  t.is(await resend(first), 1);
+  await until('the first is attempted', async () => postsOf(endpoint).length === 1);
+  t.is(await resend(first), 0);
+  t.is(await resend(second), 1);
+  t.deepEqual(running(), [[first.deliveryId, 2]]);
+  for (const post of postsOf(endpoint)) end(post, false);
+  await until('the second is attempted', async () => postsOf(endpoint).length === 1);
+  await failures(3);
+  t.deepEqual(running(), [[second.deliveryId, 2]]);
+  for (const post of postsOf(endpoint)) end(post, true);
+
+  await until(
+    'the third is attempted, because the endpoint has recovered',
+    async () => postsOf(endpoint).length === 1,
+  );
+  t.like(await rowOf(endpoint), { failures: 0, state: 'active' });
+  const row = await store.deliveries.findOne({ _id: first.deliveryId });
+  t.like(row, { state: 'pending', attempts: 2, tries: 2 });
+  t.true((row?.nextAt?.getTime() ?? 0) > Date.now() + 1_800_000, 'the next attempt follows the schedule');
+  await saveHistory('endpoint-resent', endpoint);
+});
+
+// Runs alone, because its deliveries would delay those of the other tests.
+test.serial('a long history is continued as a new run without losing or repeating a delivery', async (t) => {
+  t.timeout(300_000);
   const endpoint = await makeEndpoint(0);
   const COUNT = 300;
   accepting.set(endpoint.id, 0);
@@ -342,6 +390,7 @@ test('a long history is continued as a new run without losing or repeating a del
     'all are delivered',
     async () =>
       (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === COUNT,
+    270_000,
   );
   t.is(accepting.get(endpoint.id), COUNT);
   const { events } = await client.workflow.getHandle(`webhook-${endpoint.id}`).fetchHistory();

@@ -9,7 +9,7 @@ import { parseMasterKeys } from '../../schemas/envValues.ts';
 import { createKeyring } from '../../store/keyring.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import { queueLength } from '../../workers/platform/healthChecks.ts';
+import { queueState } from '../../workers/platform/healthChecks.ts';
 import { connectClient, dataConverter } from '../../workers/platform/temporal.ts';
 import type {
   CallPolicy,
@@ -172,7 +172,7 @@ export async function startHarness(): Promise<Harness> {
     dispatched,
     startOrchestrator,
     startToolWorker,
-    queued: (queue) => queueLength(client, queue),
+    queued: async (queue) => (await queueState(client, queue)).waiting,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
     async call(activities, policy = {}, taskQueue = 'orchestrator', accountId = 'acc_1') {
       const callId = randomUUID();
@@ -185,11 +185,13 @@ export async function startHarness(): Promise<Harness> {
         policy: { ...POLICY, ...policy },
         input: { text: 'made up' },
         vault: null,
-        resultExpiresAt: '2030-01-01T00:00:00.000Z',
+        resultExpiresAt: '2999-01-01T00:00:00.000Z',
       };
       const handle: Handle = await client.workflow.start('callTool', {
         workflowId: callId,
         taskQueue,
+        // Local activities run again if the machine is too slow for the default of 10 s, and tests count their runs.
+        workflowTaskTimeout: '60s',
         args: [request],
       });
       return { callId, handle, ledgerSteps: record.ledgerSteps, runs: () => record.runs };

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
 import type { TLSConfig } from '@temporalio/client';
+import { addressTowards } from '../../egress/addressTowards.ts';
 import { createGatewayServer } from '../../egress/gatewayServer.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { ownPorts } from '../../egress/own.ts';
@@ -13,7 +14,7 @@ import { loadRegistry } from '../../schemas/registry.ts';
 import { openStore } from '../../store/mongo.ts';
 import { mongodbPieces } from '../../store/results.ts';
 import { createInternalServer } from '../platform/internalServer.ts';
-import { drain, listen } from '../platform/listen.ts';
+import { drain, isWildcard, listen } from '../platform/listen.ts';
 import { createLog } from '../platform/log.ts';
 import { createRegistry, observeReadiness } from '../platform/metricsRegistry.ts';
 import { createReadiness } from '../platform/readiness.ts';
@@ -45,9 +46,14 @@ function readCertificates(folder: string | null): { cert: Buffer; key: Buffer; c
 }
 
 /** Converts TLS options of the Temporal SDK to those of Node. */
-const pemOf = ({ serverRootCACertificate: ca, clientCertPair: pair }: TLSConfig) => ({
+const nodeOptions = ({
+  serverRootCACertificate: ca,
+  clientCertPair: pair,
+  serverNameOverride: servername,
+}: TLSConfig) => ({
   ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
   ...(pair === undefined ? {} : { cert: Buffer.from(pair.crt), key: Buffer.from(pair.key) }),
+  ...(servername === undefined ? {} : { servername }),
 });
 
 /**
@@ -74,7 +80,9 @@ async function main(): Promise<void> {
     createInternalServer({ readiness, metrics: () => metrics.metrics(), vault: null }),
     drain,
   );
-  const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
+  // The workers must not reach this port. Temporal is in the network of the other services, which the workers are not in.
+  const internalHost = isWildcard(env.HOST) ? await addressTowards(address) : env.HOST;
+  const internalUrl = await listen(internal, internalHost, env.INTERNAL_PORT);
 
   const guard = createGuard({
     resolver: createResolver({ servers: env.DNS_SERVERS }),
@@ -99,7 +107,7 @@ async function main(): Promise<void> {
     certificates,
     server: {
       address,
-      tls: tls === undefined ? null : pemOf(tls),
+      tls: tls === undefined ? null : nodeOptions(tls),
     },
     namespace: env.TEMPORAL_NAMESPACE,
     tokens: createTaskTokens(

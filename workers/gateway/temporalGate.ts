@@ -8,7 +8,7 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { type SecureContextOptions, TLSSocket } from 'node:tls';
+import { type ConnectionOptions, TLSSocket } from 'node:tls';
 import { POOLS, type Pool } from '../../schemas/tool.ts';
 import { frame, GrpcError, grpcHeaders, readBody, STATUS, sendMessage, sendStatus, unframe } from './grpc.ts';
 import type { TaskTokens } from './taskTokens.ts';
@@ -32,7 +32,7 @@ interface Options {
   /** Certificate and private key of the gate, and the CA of the workers' certificates, in PEM. */
   certificates: { cert: Buffer; key: Buffer; ca: Buffer };
   /** `host:port` of the Temporal server, and how to connect to it; null: without TLS. */
-  server: { address: string; tls: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> | null };
+  server: { address: string; tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername'> | null };
   namespace: string;
   tokens: TaskTokens;
   /** Logs a refused request. */

@@ -44,19 +44,26 @@ const describe = (client: Client, queue: string) =>
     }),
   );
 
-async function assertPolled(client: Client, queue: string): Promise<void> {
-  const { pollers } = await describe(client, queue);
-  const last = Math.max(
-    0,
-    ...pollers.map(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000),
-  );
-  if (Date.now() - last > MAX_POLL_AGE_MS) throw new Error(`no worker polls the task queue ${queue}`);
+interface QueueState {
+  /** Temporal's estimate of how many tasks wait for a worker. */
+  waiting: number;
+  /** Workers that polled the queue recently. */
+  workers: number;
 }
 
-/** Returns Temporal's estimate of how many tasks of a queue wait for a worker. */
-export async function queueLength(client: Client, queue: string): Promise<number> {
-  const { stats } = await describe(client, queue);
-  return Number(stats?.approximateBacklogCount ?? 0);
+/** Returns the state of a task queue. */
+export async function queueState(client: Client, queue: string): Promise<QueueState> {
+  const { pollers, stats } = await describe(client, queue);
+  const isRecent = (seconds: number) => Date.now() - seconds * 1000 <= MAX_POLL_AGE_MS;
+  return {
+    waiting: Number(stats?.approximateBacklogCount ?? 0),
+    workers: pollers.filter(({ lastAccessTime }) => isRecent(Number(lastAccessTime?.seconds ?? 0))).length,
+  };
+}
+
+async function assertPolled(client: Client, queue: string): Promise<void> {
+  if ((await queueState(client, queue)).workers === 0)
+    throw new Error(`no worker polls the task queue ${queue}`);
 }
 
 /** Checks that each queue was polled recently. */

@@ -1,8 +1,12 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 
 /** Wildcard addresses. Clients cannot connect to them, so the server's URL contains the host name instead. */
 const WILDCARDS = new Set(['0.0.0.0', '::']);
+
+/** Tells whether a server that listens on this address listens on all interfaces. */
+export const isWildcard = (host: string): boolean => WILDCARDS.has(host);
 
 /**
  * Maximum number of connections that the kernel accepts before the process does; the system's limit applies too
@@ -11,15 +15,35 @@ const WILDCARDS = new Set(['0.0.0.0', '::']);
  */
 const BACKLOG = 4096;
 
+/**
+ * Connections of each server that have not sent a request yet, such as those that browsers open in advance. Node.js counts
+ * them as busy for `headersTimeout`, so `drain` would wait for them.
+ */
+const unused = new WeakMap<Server, Set<Socket>>();
+
+function trackUnused(server: Server): void {
+  const sockets = new Set<Socket>();
+  unused.set(server, sockets);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const onRequest = ({ socket }: IncomingMessage) => sockets.delete(socket);
+  server.on('request', onRequest);
+  // A listener of this event replaces Node's own response, so none is added where the server has none.
+  if (server.listenerCount('checkExpectation') > 0) server.on('checkExpectation', onRequest);
+}
+
 /** Starts listening. @returns the URL at which other processes reach the server @throws Error if the port is in use */
 export function listen(server: Server, host: string, port: number): Promise<string> {
+  trackUnused(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ port, host, backlog: BACKLOG }, () => {
       const address = server.address();
       if (address === null || typeof address === 'string')
         return reject(new Error('the server has no TCP address'));
-      const name = WILDCARDS.has(address.address) ? hostname() : address.address;
+      const name = isWildcard(address.address) ? hostname() : address.address;
       resolve(`http://${name.includes(':') ? `[${name}]` : name}:${address.port}`);
     });
   });
@@ -30,6 +54,7 @@ export const drain = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
+    for (const socket of unused.get(server) ?? []) socket.destroy();
     // Makes busy connections close after their response instead of waiting for another request.
     server.keepAliveTimeout = 1;
   });

@@ -19,13 +19,14 @@ export const dataConverter = (keyring: Keyring): DataConverter => ({
   failureConverterPath: fileURLToPath(new URL('../../workflows/failureConverter.ts', import.meta.url)),
 });
 
-type TlsVariables =
+type TlsFiles =
   | 'TEMPORAL_TLS_SERVER_CA_CERT_PATH'
   | 'TEMPORAL_TLS_CLIENT_CERT_PATH'
   | 'TEMPORAL_TLS_CLIENT_KEY_PATH';
 
 /** The variables that say how to connect to Temporal. Without those of TLS, the connection is not encrypted. */
-export type TemporalEnv = Pick<Env, 'TEMPORAL_ADDRESS'> & Partial<Pick<Env, TlsVariables>>;
+export type TemporalEnv = Pick<Env, 'TEMPORAL_ADDRESS'> &
+  Partial<Pick<Env, TlsFiles | 'TEMPORAL_TLS_SERVER_NAME'>>;
 
 /** Options of `Connection.connect` and `NativeConnection.connect`. */
 interface Server {
@@ -40,9 +41,9 @@ interface Server {
  * @throws EnvError with one line that names the variable whose file cannot be read
  */
 export function temporalServer(env: TemporalEnv): Server {
-  const { TEMPORAL_ADDRESS: address } = env;
+  const { TEMPORAL_ADDRESS: address, TEMPORAL_TLS_SERVER_NAME: serverName = null } = env;
   if (address === null) throw new Error('TEMPORAL_ADDRESS is not set');
-  const read = (name: TlsVariables): Buffer | null => {
+  const read = (name: TlsFiles): Buffer | null => {
     const path = env[name] ?? null;
     if (path === null) return null;
     try {
@@ -60,6 +61,7 @@ export function temporalServer(env: TemporalEnv): Server {
     tls: {
       ...(ca === null ? {} : { serverRootCACertificate: ca }),
       ...(crt === null || key === null ? {} : { clientCertPair: { crt, key } }),
+      ...(serverName === null ? {} : { serverNameOverride: serverName }),
     },
   };
 }

@@ -17,15 +17,13 @@ export function suppressResizing(mark: string): void {
 }
 
 /**
- * Tells the page's own scripts that the viewport is twice as high as the page. A scroll handler that shows blocks in the
- * viewport, or in its upper part, then shows all blocks. The layout does not change. Must run in the world of the page's
- * scripts.
+ * Tells the page's own scripts that the viewport is twice as high as the page. A script that shows blocks in the viewport,
+ * or in its upper part, then shows all blocks. The layout does not change. Must run in the world of the page's scripts.
  *
  * @param mark attribute of the element that scrolls instead of the document, if there is one
- * @param still attribute to set on the root element afterwards
- * @returns a function that restores the height of the viewport. From then on, handlers of scrolling and resizing do not run.
+ * @returns a function that restores the height of the viewport
  */
-export function pretendTallViewport(mark: string, still: string): () => void {
+export function pretendTallViewport(mark: string): () => void {
   const root = document.documentElement;
   const scroller = document.querySelector(`[${mark}]`);
   const scrolling = [root, document.body, scroller];
@@ -49,11 +47,23 @@ export function pretendTallViewport(mark: string, still: string): () => void {
   });
   return () => {
     for (const each of restore) each();
-    root.setAttribute(still, '');
-    addEventListener('scroll', (event) => event.stopImmediatePropagation(), true);
   };
 }
 
-/** Notifies the scroll handlers of the marked scroll container, which may compare positions with its height. */
-export const notifyScroller = (mark: string): boolean | undefined =>
+/** Whether scripts may react to the viewport. */
+export const hasScripts = (): boolean => document.querySelector('script, [onscroll], [onresize]') !== null;
+
+/** Runs the page's handlers of `resize`, which may measure the viewport again. */
+export const notifyResize = (): boolean => dispatchEvent(new Event('resize'));
+
+/** Runs the page's handlers of `scroll`: those of the marked scroll container, the document and the window. */
+export function notifyScroll(mark: string): void {
   document.querySelector(`[${mark}]`)?.dispatchEvent(new Event('scroll'));
+  document.dispatchEvent(new Event('scroll', { bubbles: true }));
+}
+
+/** Keeps the page's handlers of scrolling and resizing from running again. Must run in the world of the page's scripts. */
+export function stopHandlers(still: string): void {
+  document.documentElement.setAttribute(still, '');
+  addEventListener('scroll', (event) => event.stopImmediatePropagation(), true);
+}

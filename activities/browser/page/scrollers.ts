@@ -42,6 +42,10 @@ export async function scrollTo(mark: string, top: number): Promise<number> {
   return scroller.scrollHeight;
 }
 
+/** Returns the height of the content of the marked element or the document, in CSS pixels. */
+export const scrollHeight = (mark: string): number =>
+  (document.querySelector(`[${mark}]`) ?? document.scrollingElement ?? document.documentElement).scrollHeight;
+
 /**
  * Expands the marked scroll container and its ancestors to the height of the content, so that the page shows all of it.
  */

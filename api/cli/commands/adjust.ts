@@ -30,7 +30,8 @@ export const adjust: Command = {
     const reference = values.optional('reference') ?? randomUUID();
     return async (context) => {
       await requireAccount(context, accountId);
-      const grant = { accountId, type: 'adjustment', amount, reference, reason } as const;
+      const by = { type: 'adjustment', operator: 'command line' } as const;
+      const grant = { accountId, amount, reference, reason, ...by };
       const { balance, shortfall, requested } = await context.accounts.grant(grant);
       if (requested !== amount)
         throw new CommandError(

@@ -1,10 +1,7 @@
+import { isEmail } from '../../auth/isEmail.ts';
 import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { UsageError } from '../arguments.ts';
 import type { Command } from '../command.ts';
-
-/** Maximum length of an email address (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
-const EMAIL_LENGTH = 254;
-const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 
 export const createAccount: Command = {
   name: 'create-account',
@@ -16,7 +13,7 @@ export const createAccount: Command = {
   },
   prepare(values) {
     const email = values.text('email');
-    if (!EMAIL.test(email) || email.length > EMAIL_LENGTH)
+    if (!isEmail(email))
       throw new UsageError(`--email must be an email address, not ${JSON.stringify(email)}`);
     const credits = values.integer('credits', 0, MAX_CREDITS);
     return async ({ env, accounts, apiKeys }) => {

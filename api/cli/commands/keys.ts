@@ -6,6 +6,7 @@ import {
   type NewKeyBody,
   newKeyBody,
 } from '../../../schemas/accountRows.ts';
+import { OPERATOR } from '../../../store/securityLog.ts';
 import { createKeys, type Keys } from '../../account/keyService.ts';
 import { createValidator } from '../../http/validator.ts';
 import type { Values } from '../arguments.ts';
@@ -95,7 +96,7 @@ const createKey: Command = {
       ...fieldsOf(values),
       scopes: [values.optional('scope') ?? 'tools'],
     });
-    return async (context) => (await keysOf(context, id)).create(id, body);
+    return async (context) => (await keysOf(context, id)).create(id, body, OPERATOR);
   },
 };
 
@@ -113,7 +114,7 @@ const changeKey: Command = {
   prepare(values) {
     const [id, keyId] = [values.text('account'), values.text('key')];
     const body = createValidator()<KeyChangeBody>(keyChangeBody)(fieldsOf(values));
-    return async (context) => (await keysOf(context, id)).change(id, keyId, body);
+    return async (context) => (await keysOf(context, id)).change(id, keyId, body, OPERATOR);
   },
 };
 
@@ -132,7 +133,7 @@ const rotateKey: Command = {
     const body = createValidator()<KeyRotationBody>(keyRotationBody)({
       ...(overlapHours !== undefined && { overlapHours }),
     });
-    return async (context) => (await keysOf(context, id)).rotate(id, keyId, body);
+    return async (context) => (await keysOf(context, id)).rotate(id, keyId, body, OPERATOR);
   },
 };
 
@@ -143,7 +144,7 @@ const revokeKey: Command = {
   prepare(values) {
     const [id, keyId] = [values.text('account'), values.text('key')];
     return async (context) => {
-      await (await keysOf(context, id)).revoke(id, keyId);
+      await (await keysOf(context, id)).revoke(id, keyId, OPERATOR);
       return { revoked: keyId };
     };
   },

@@ -1,5 +1,6 @@
 import { loadKeyring } from '../../../store/keyring.ts';
-import { countReferences, rewrapSecrets } from '../../../store/rekey.ts';
+import { countReferences } from '../../../store/rekey.ts';
+import { rewrapSecrets } from '../../../store/rewrapSecrets.ts';
 import type { Command } from '../command.ts';
 
 /**

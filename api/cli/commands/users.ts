@@ -1,3 +1,5 @@
+import { removePasskeys } from '../../../store/passkeys.ts';
+import { removeTwoFactor } from '../../../store/twoFactorSecrets.ts';
 import { setUserRole } from '../../../store/userRoles.ts';
 import type { Role } from '../../auth/auth.ts';
 import { CommandError } from '../addresses.ts';
@@ -28,4 +30,38 @@ const setUser: Command = {
   },
 };
 
-export const userCommands: readonly Command[] = [setUser];
+const resetTwoFactor: Command = {
+  name: 'users reset-two-factor',
+  about:
+    'Turns off two-factor authentication of a user who has lost the authenticator app and the backup codes. Verify first who asks.',
+  options: {
+    email: { value: 'E', about: 'Email address with which the user signs in.', required: true },
+  },
+  prepare(values) {
+    const email = values.text('email');
+    return async ({ store }) => {
+      if (!(await removeTwoFactor(store, email)))
+        throw new CommandError(`there is no user ${JSON.stringify(email)}`);
+      return { email, hasTwoFactor: false };
+    };
+  },
+};
+
+const deletePasskeys: Command = {
+  name: 'users remove-passkeys',
+  about:
+    'Removes all passkeys of a user and ends the sessions. The user then signs in with the password. Verify first who asks.',
+  options: {
+    email: { value: 'E', about: 'Email address with which the user signs in.', required: true },
+  },
+  prepare(values) {
+    const email = values.text('email');
+    return async ({ store }) => {
+      const removed = await removePasskeys(store, email);
+      if (removed === null) throw new CommandError(`there is no user ${JSON.stringify(email)}`);
+      return { email, removed };
+    };
+  },
+};
+
+export const userCommands: readonly Command[] = [setUser, resetTwoFactor, deletePasskeys];

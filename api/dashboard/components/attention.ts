@@ -1,4 +1,5 @@
 import type { AccountRow, KeyRow } from '../../../schemas/accountRows.ts';
+import { MAX_FAILURES } from '../../../schemas/webhookLimits.ts';
 import type { WebhookRow } from '../../../schemas/webhookRows.ts';
 import { type Html, html } from '../html.ts';
 import { icon } from './icons.ts';
@@ -31,13 +32,17 @@ function creditsItem({ account: { available, lowThreshold }, daysLeft }: Attenti
   return [];
 }
 
+/** Disabled endpoints, and active ones whose latest attempts failed. Their pages list the attempts. */
 const endpointItems = ({ endpoints }: Attention): Html[] =>
   endpoints
-    .filter(({ state }) => state === 'disabled')
-    .map(
-      ({ id, url }) =>
-        html`The webhook endpoint <a href="/dashboard/webhooks/${encodeURIComponent(id)}">${typed(url)}</a> is disabled. Its events are held.`,
-    );
+    .filter(({ state, consecutiveFailures }) => state === 'disabled' || consecutiveFailures > 0)
+    .map(({ id, url, state, consecutiveFailures: failures }) => {
+      const link = html`<a href="/dashboard/webhooks/${encodeURIComponent(id)}#attempts">${typed(url)}</a>`;
+      return state === 'disabled'
+        ? html`The webhook endpoint ${link} is disabled. Its events are held.`
+        : html`The last ${failures === 1 ? 'attempt' : count(failures, 'attempt')} to deliver to the webhook endpoint ${link} failed. After
+${MAX_FAILURES} it is disabled.`;
+    });
 
 const keyItems = ({ keys, now }: Attention): Html[] =>
   keys

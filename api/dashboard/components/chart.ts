@@ -1,5 +1,5 @@
 import { type Html, html } from '../html.ts';
-import { count, number } from './text.ts';
+import { count, number, typed } from './text.ts';
 
 /** A column: its parts from the bottom up, in the order of the series. */
 export interface Column {
@@ -7,9 +7,12 @@ export interface Column {
   values: readonly number[];
 }
 
-interface Series {
+/** Colours of the parts of a column, which carry no meaning of their own. */
+export const PART_TONES = ['part-0', 'part-1', 'part-2', 'part-3', 'part-4'] as const;
+
+export interface Series {
   name: string;
-  tone: 'accent' | 'bad';
+  tone: 'accent' | 'bad' | (typeof PART_TONES)[number];
 }
 
 interface Chart {
@@ -18,6 +21,10 @@ interface Chart {
   unit: string;
   series: readonly Series[];
   columns: readonly Column[];
+  /** Default: the sum, and the most on a day. */
+  summary?: string;
+  /** Whether the first series is named like the others; else it is what the unit says. */
+  isSplit?: boolean;
 }
 
 const HEIGHT = 100;
@@ -37,7 +44,8 @@ const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-function columnOf({ label, values }: Column, index: number, { unit, series }: Chart, top: number): Html {
+function columnOf({ label, values }: Column, index: number, chart: Chart, top: number): Html {
+  const { unit, series, isSplit = false } = chart;
   const x = index * WIDTH + GAP / 2;
   let base = HEIGHT;
   const parts = values.map((value, part) => {
@@ -47,9 +55,9 @@ function columnOf({ label, values }: Column, index: number, { unit, series }: Ch
       ? null
       : html`<rect class="${series[part]?.tone ?? 'accent'}" x="${x}" y="${base.toFixed(2)}" width="${WIDTH - GAP}" height="${height.toFixed(2)}"/>`;
   });
-  const more = values
-    .slice(1)
-    .flatMap((value, part) => (value === 0 ? [] : html`, ${number(value)} ${series[part + 1]?.name ?? ''}`));
+  const more = values.flatMap((value, part) =>
+    value === 0 || (part === 0 && !isSplit) ? [] : html`, ${number(value)} ${series[part]?.name ?? ''}`,
+  );
   return html`<g><title>${label}: ${count(sum(values), unit)}${more}</title><rect class="hit" x="${index * WIDTH}" y="0" width="${WIDTH}" height="${HEIGHT}"/>${parts.map((part) => html`${part}`)}</g>
 `;
 }
@@ -60,11 +68,14 @@ export function columnChart(chart: Chart): Html {
   const totals = columns.map(({ values }) => sum(values));
   const most = Math.max(0, ...totals);
   const top = roundUp(most);
-  const summary = `${count(sum(totals), unit)}, at most ${number(most)} a day`;
+  const summary = chart.summary ?? `${count(sum(totals), unit)}, at most ${number(most)} a day`;
   const legend =
-    series.length === 1
+    series.length === 0 || (series.length === 1 && chart.isSplit !== true)
       ? null
-      : html`<ul class="legend">${series.map(({ name, tone }) => html`<li><span class="swatch ${tone}"></span>${name}</li>`)}</ul>`;
+      : html`<ul class="legend">${series.map(
+          ({ name, tone }) => html`<li><span class="swatch ${tone}"></span>${typed(name)}</li>
+`,
+        )}</ul>`;
   return html`<figure class="chart">
 <figcaption><strong>${title}</strong> <span class="quiet">${summary}</span>${legend}</figcaption>
 <div class="plot">

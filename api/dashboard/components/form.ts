@@ -5,11 +5,11 @@ import { typed } from './text.ts';
 interface PostForm {
   action: string;
   viewer: Pick<Viewer, 'formToken'>;
-  kind?: 'card' | 'inline' | 'run';
+  kind?: 'card' | 'filter' | 'inline' | 'run';
   content: Html;
 }
 
-/** Hidden field with the session's anti-CSRF token. */
+/** Name of the field with the session's anti-CSRF token. */
 export const FORM_TOKEN = 'formToken';
 
 /** Hidden field with the form's idempotency reference. */
@@ -23,10 +23,13 @@ export const REFERENCE = 'reference';
 export const referenceField = (reference: string, name = REFERENCE): Html =>
   html`<input type="hidden" name="${name}" value="${reference}" autocomplete="off">`;
 
+export const tokenField = ({ formToken }: Pick<Viewer, 'formToken'>): Html =>
+  html`<input type="hidden" name="${FORM_TOKEN}" value="${formToken}">`;
+
 /** A form that changes state. */
 export const postForm = ({ action, viewer, kind = 'card', content }: PostForm): Html =>
   html`<form class="${kind}" method="post" action="${action}">
-<input type="hidden" name="${FORM_TOKEN}" value="${viewer.formToken}">
+${tokenField(viewer)}
 ${content}
 </form>`;
 

@@ -13,6 +13,7 @@ const SHAPES = {
   settings: html`<path d="M4 7h9M19 7h1M4 17h1M11 17h9"/><circle cx="16" cy="7" r="3"/><circle cx="8" cy="17" r="3"/>`,
   operator: html`<path d="M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6z"/><path d="M9 12l2 2 4-4"/>`,
   book: html`<path d="M12 6c-2-2-5-2-8-2v14c3 0 6 0 8 2 2-2 5-2 8-2V4c-3 0-6 0-8 2zM12 6v14"/>`,
+  menu: html`<path d="M4 7h16M4 12h16M4 17h16"/>`,
   search: html`<circle cx="11" cy="11" r="7"/><path d="M16 16l5 5"/>`,
   check: html`<path d="M5 12l5 5L20 7"/>`,
   circle: html`<circle cx="12" cy="12" r="8"/>`,

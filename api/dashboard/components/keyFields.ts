@@ -26,6 +26,15 @@ export const NO_DRAFT: KeyDraft = {
   networks: '',
 };
 
+/** Limits that are suggested for keys and connections of programs that ask for them. */
+const SUGGESTED = { monthlyBudget: '500', days: 90 } as const;
+
+export const suggestedDraft = (now: Date): KeyDraft => ({
+  ...NO_DRAFT,
+  monthlyBudget: SUGGESTED.monthlyBudget,
+  expires: new Date(now.getTime() + SUGGESTED.days * 86_400_000).toISOString().slice(0, 10),
+});
+
 export const KEY_LABELS = {
   name: 'Name',
   scopes: 'Access',
@@ -80,6 +89,8 @@ export function fieldsOf(draft: KeyDraft): Record<string, unknown> {
 interface Fields {
   draft: KeyDraft;
   failure: Failure | null;
+  /** Noun for the owner of the limits in hints. Default: key. */
+  subject?: string;
 }
 
 export const nameField = ({ draft, failure }: Fields): Html =>
@@ -107,23 +118,23 @@ ${choices({ name: 'tools', label: `${KEY_LABELS.tools} (none selected: all)`, fa
 </details>`;
 }
 
-export const expiryField = ({ draft, failure }: Fields): Html =>
+export const expiryField = ({ draft, failure, subject = 'key' }: Fields): Html =>
   inputField({
     name: 'expiresAt',
     label: KEY_LABELS.expiresAt,
     type: 'date',
     value: draft.expires,
-    hint: 'Leave empty for a key that does not expire.',
+    hint: `Leave empty for a ${subject} that does not expire.`,
     failure,
   });
 
 /** The fields of budgets; only for keys that call tools. */
-export const budgetFields = ({ draft, failure }: Fields): Html =>
+export const budgetFields = ({ draft, failure, subject = 'key' }: Fields): Html =>
   html`${inputField({
     name: 'dailyBudget',
     label: KEY_LABELS.dailyBudget,
     value: draft.dailyBudget,
-    hint: 'The most that calls with this key may spend from midnight to midnight. Empty: no budget.',
+    hint: `The most that calls with this ${subject} may spend from midnight to midnight. Empty: no budget.`,
     attributes: { inputmode: 'numeric', autocomplete: 'off' },
     failure,
   })}

@@ -61,21 +61,17 @@ interface Call {
   baseUrl: string;
 }
 
-/** Returns a call as source code in several languages; secret fields are replaced by an ellipsis. */
+/** Returns a call as source code in several languages. @param key written into the code; by default it reads the environment */
 export function callSnippets(
   { tool, input, baseUrl }: Call,
   key?: string,
 ): { title: string; text: string }[] {
-  const secrets = secretFields(tool);
-  const open = Object.fromEntries(
-    Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? '…' : value]),
-  );
   const url = `${baseUrl}/api/v1/tools/${tool.name}`;
   return LANGUAGES.map(({ title, literal, keyReference, template: text }) => ({
     title,
     text: (key === undefined ? text : text.replace(keyReference, () => key)).replaceAll(
       /\{(url|input)\}/g,
-      (_, name) => literal(name === 'url' ? url : open),
+      (_, name) => literal(name === 'url' ? url : input),
     ),
   }));
 }
@@ -86,11 +82,15 @@ const inTabs = (items: readonly { title: string; text: string }[]): Html =>
     items.map(({ title, text }) => ({ title, content: code(title, text) })),
   );
 
-/** The form's call as source code, which reads the key from the environment. */
-export const snippets = (
-  call: Call,
-): Html => html`<p>Set the environment variable <code>API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
-${inTabs(callSnippets(call))}`;
+/** The form's call as source code, which reads the key from the environment. An ellipsis replaces each secret field. */
+export function snippets({ tool, input, baseUrl }: Call): Html {
+  const secrets = secretFields(tool);
+  const shown = Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? '…' : value]),
+  );
+  return html`<p>Set the environment variable <code>API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
+${inTabs(callSnippets({ tool, input: shown, baseUrl }))}`;
+}
 
 /** A call as source code with the key in it. */
 export const snippetsWithKey = (call: Call, key: string): Html => inTabs(callSnippets(call, key));

@@ -7,7 +7,7 @@ export interface Column<Row> {
   cell(row: Row): Html | string | number | null;
 }
 
-interface Look {
+export interface Look {
   /** The name is visible beside the table, so the caption is only for screen readers. */
   isNamed?: boolean;
   /** On narrow screens a row has few lines, and only numbers have titles. */

@@ -22,6 +22,10 @@ export const moment = (iso: string | null, none = 'never'): Html =>
     ? html`<span class="quiet">${none}</span>`
     : html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 
+/** Like `moment`, with seconds. */
+export const preciseMoment = (iso: string): Html =>
+  html`<time datetime="${iso}" data-seconds>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+
 /** Formats a duration in milliseconds as readable text. */
 export const duration = (ms: number): string =>
   ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;

@@ -1,6 +1,7 @@
 import { isRecord } from '../../../schemas/isRecord.ts';
 import type { PropertySchema, ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../html.ts';
+import { typesOf } from '../toolForm.ts';
 import type { Failure, Labels } from './alert.ts';
 import { type Attributes, choice, inputField, selectField, textField } from './field.ts';
 import { count, prose } from './text.ts';
@@ -14,6 +15,12 @@ const SHOWN_OPTIONAL = 4;
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 const numberOrNull = (value: unknown): number | null => (isNumber(value) ? value : null);
+
+/** The maximum length of the text that a property permits, also as an alternative; null if it is not limited. */
+function longestText({ maxLength, oneOf }: PropertySchema): number | null {
+  if (!Array.isArray(oneOf)) return numberOrNull(maxLength);
+  return Math.max(0, ...oneOf.map((part) => (isRecord(part) ? (longestText(part) ?? 0) : 0))) || null;
+}
 
 /** Offers an empty option when the field is optional and has no default. */
 function optionsOf({ enum: values }: PropertySchema, required: boolean, hasDefault: boolean) {
@@ -85,8 +92,9 @@ function fieldOf(
       type: 'password',
       attributes: { ...attributes, autocomplete: 'new-password' },
     });
-  const isText = property.type === 'string';
-  const isLong = !isText || !isNumber(property.maxLength) || property.maxLength > ONE_LINE;
+  const isText = typesOf(property).includes('string');
+  const longest = longestText(property);
+  const isLong = longest === null || longest > ONE_LINE;
   return isLong
     ? textField({ ...field, value, rows: isText ? 4 : 2, attributes: { ...attributes, spellcheck: 'false' } })
     : inputField({ ...field, value, attributes });

@@ -1,18 +1,27 @@
+import { Readable } from 'node:stream';
 import { listCalls } from '../../../schemas/account.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import type { Registry } from '../../../schemas/registry.ts';
+import type { CallContents } from '../../../store/callContents.ts';
+import type { Connections } from '../../../store/connections.ts';
 import type { Lists } from '../../../store/lists.ts';
 import type { Account } from '../../../store/mongo.ts';
 import type { PageRequest } from '../../../store/pages.ts';
+import { CALLS_FILE, callExport, keyIdOf } from '../../account/callExport.ts';
 import { callRow, keyRow } from '../../account/rows.ts';
+import type { Context } from '../../http/context.ts';
+import { STALL_TIMEOUT_MS } from '../../http/operation.ts';
 import { createValidator, type Validate } from '../../http/validator.ts';
 import { attempt, goTo, type PageRouter, sendPage } from '../pageRouter.ts';
+import { CONTENTS_PATH } from '../pages/callContents.ts';
 import { CALLS_PATH, callPage, callPath } from '../pages/callPage.ts';
-import { type CallQuery, callsPage, DASHBOARD } from '../pages/callsPage.ts';
+import { CALLS_FILE_PATH, type CallQuery, callsPage } from '../pages/callsPage.ts';
 import { NEWEST_KEYS, pageOf, single } from '../query.ts';
 
 interface Dependencies {
   lists: Lists;
+  connections: Pick<Connections, 'list'>;
+  contents: Pick<CallContents, 'find' | 'setKeeping'>;
   registry: Registry;
 }
 
@@ -30,24 +39,45 @@ function startOfDay(day: string, daysLater = 0): string {
 }
 
 /** Converts the form to the query of the Account API, whose schema validates it. */
-const asQuery = ({ tool, state, from, to }: CallQuery, page: PageRequest): Record<string, unknown> => ({
+const asQuery = ({ tool, state, key, from, to }: CallQuery, page: PageRequest): Record<string, unknown> => ({
   ...page,
   ...(tool !== '' && { tool }),
   ...(state !== '' && { state }),
+  ...(key !== '' && { key }),
   ...(from !== '' && { from: startOfDay(from) }),
   ...(to !== '' && { to: startOfDay(to, 1) }),
 });
 
+const queryOf = (ctx: Context): CallQuery => ({
+  tool: single(ctx, 'tool'),
+  state: single(ctx, 'state'),
+  key: single(ctx, 'key'),
+  from: single(ctx, 'from'),
+  to: single(ctx, 'to'),
+});
+
 const asDate = (iso: string | undefined): Date | undefined => (iso === undefined ? undefined : new Date(iso));
 
-export function callPages(pageRouter: PageRouter, { lists, registry }: Dependencies): void {
+export function callPages(
+  pageRouter: PageRouter,
+  { lists, connections, contents, registry }: Dependencies,
+): void {
   const validate: Validate<CallsQuery> = createValidator()<CallsQuery>(
     listCalls.query ?? { type: 'object', properties: {}, required: [], additionalProperties: false },
   );
   const toolNames = [...registry.keys()];
 
-  const keysOf = async (account: Account) =>
-    (await lists.keys(account._id, NEWEST_KEYS)).items.map((key) => keyRow(key, account));
+  /** Validates the filter of the form. @throws ServiceError invalid_input */
+  function selectionOf(query: CallQuery, page: PageRequest) {
+    const { from, to, tool, state, key, ...pageRequest } = validate(asQuery(query, page));
+    return { filter: { tool, state, keyId: keyIdOf(key), from: asDate(from), to: asDate(to) }, pageRequest };
+  }
+
+  /** The newest keys, and the live connections. */
+  async function keysOf(account: Account) {
+    const { items } = await lists.keys(account._id, NEWEST_KEYS);
+    return [...items, ...(await connections.list(account._id))].map((key) => keyRow(key, account));
+  }
 
   pageRouter.get(CALLS_PATH, async ({ ctx, viewer }) => {
     const accountId = viewer.account._id;
@@ -56,25 +86,53 @@ export function callPages(pageRouter: PageRouter, { lists, registry }: Dependenc
     if (found !== null) return goTo(ctx, callPath(found._id));
     const page = pageOf(ctx);
     const { cursor } = page;
-    const query: CallQuery = {
-      tool: single(ctx, 'tool'),
-      state: single(ctx, 'state'),
-      key: single(ctx, 'key'),
-      from: single(ctx, 'from'),
-      to: single(ctx, 'to'),
-    };
+    const query = queryOf(ctx);
     const keys = await keysOf(viewer.account);
-    const shown = { viewer, cursor, query, toolNames, keys, ...(id !== '' && { unknownId: id }) };
+    const contentsNews = single(ctx, 'contents');
+    const shown = {
+      viewer,
+      cursor,
+      query,
+      toolNames,
+      keys,
+      contentsNews,
+      ...(id !== '' && { unknownId: id }),
+    };
     const show = async () => {
-      const { from, to, tool, state, ...pageRequest } = validate(asQuery(query, page));
-      const keyId = query.key === '' ? undefined : query.key === DASHBOARD ? null : query.key;
-      const filter = { tool, state, keyId, from: asDate(from), to: asDate(to) };
+      const { filter, pageRequest } = selectionOf(query, page);
       const { items, nextCursor } = await lists.calls(accountId, filter, pageRequest);
       sendPage(ctx, callsPage({ ...shown, calls: { items: items.map(callRow), nextCursor } }));
     };
     const empty = { items: [], nextCursor: null };
     await attempt(ctx, show, (failure) => callsPage({ ...shown, calls: empty, failure }));
   });
+
+  // Before the page of a call, whose path also matches.
+  pageRouter.get(CALLS_FILE_PATH, async ({ ctx, viewer }) => {
+    const query = queryOf(ctx);
+    const send = async () => {
+      const { filter } = selectionOf(query, pageOf(ctx));
+      const calls = await lists.allCalls(viewer.account._id, filter);
+      ctx.attachment(CALLS_FILE);
+      ctx.type = 'text/csv';
+      ctx.res.setTimeout(STALL_TIMEOUT_MS);
+      ctx.body = Readable.from(callExport(calls));
+    };
+    const keys = await keysOf(viewer.account);
+    const shown = { viewer, cursor: undefined, query, toolNames, keys, contentsNews: '' };
+    const empty = { items: [], nextCursor: null };
+    await attempt(ctx, send, (failure) => callsPage({ ...shown, calls: empty, failure }));
+  });
+
+  pageRouter.post(
+    CONTENTS_PATH,
+    async ({ ctx, viewer, form }) => {
+      const keeps = form.get('keep') === 'on';
+      await contents.setKeeping(viewer.account._id, keeps);
+      goTo(ctx, `${CALLS_PATH}?contents=${keeps ? 'on' : 'off'}#contents`);
+    },
+    { page: () => CALLS_PATH },
+  );
 
   pageRouter.get(`${CALLS_PATH}/:id`, async ({ ctx, viewer, id }) => {
     const accountId = viewer.account._id;
@@ -83,6 +141,13 @@ export function callPages(pageRouter: PageRouter, { lists, registry }: Dependenc
     const keyName = keys.find((key) => key.id === call.keyId)?.name ?? null;
     const endedAt = call.finishedAt?.toISOString() ?? null;
     const { requestId } = call;
-    sendPage(ctx, callPage({ viewer, call: callRow(call), requestId, endedAt, keyName }));
+    const content = viewer.account.keepsContents ? await contents.find(accountId, call._id) : null;
+    const asked = single(ctx, 'cancel');
+    const cancellation = asked === 'sent' || asked === 'failed' ? asked : null;
+    const tool = registry.get(call.tool);
+    sendPage(
+      ctx,
+      callPage({ viewer, call: callRow(call), requestId, endedAt, keyName, content, tool, cancellation }),
+    );
   });
 }

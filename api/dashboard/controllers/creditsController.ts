@@ -3,14 +3,18 @@ import type { Env } from '../../../schemas/env.ts';
 import type { RateLimit } from '../../../schemas/envValues.ts';
 import { invalidInput, ServiceError } from '../../../schemas/errors.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
+import type { Accounts } from '../../../store/accounts.ts';
 import type { TokenResult } from '../../../store/buckets.ts';
 import type { Lists } from '../../../store/lists.ts';
 import type { Payments } from '../../../store/payments.ts';
 import { accountRow } from '../../account/rows.ts';
+import { parseThreshold } from '../../billing/alertThreshold.ts';
 import type { StripeService } from '../../billing/stripeService.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
+import type { Mails } from '../../mail/messages.ts';
 import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
+import { ALERTS_PATH } from '../components/balanceAlerts.ts';
 import { referenceOf } from '../formReference.ts';
 import {
   attempt,
@@ -36,6 +40,8 @@ import type { Viewer } from '../viewer.ts';
 interface Dependencies {
   lists: Lists;
   payments: Payments;
+  accounts: Pick<Accounts, 'addAlert' | 'removeAlert'>;
+  mails: Pick<Mails, 'delivers'>;
   dispatchEvents: DispatchEvents;
   /** Takes a token from a bucket; null if rate limits are off. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
@@ -44,7 +50,7 @@ interface Dependencies {
   env: Pick<Env, 'CREDIT_PACKS' | 'NODE_ENV' | 'PUBLIC_URL'>;
 }
 
-const ROWS = 50;
+const NEWEST = { limit: 50 };
 /** Checkouts per account, because Stripe limits the requests of all accounts together. */
 const CHECKOUTS = { rate: 10 / 60, burst: 10 };
 const STRIPE_CHECKOUT = 'https://checkout.stripe.com';
@@ -58,6 +64,9 @@ interface Choice {
 /** Newest entries that are searched for the settlement of a shortfall. */
 const NEWEST_LINES = { limit: 100 };
 
+/** Outcomes that mean that a purchase was paid. */
+const PURCHASED: ReadonlySet<Outcome> = new Set(['bought', 'paid']);
+
 const isOutcome = (text: string): text is Outcome => Object.hasOwn(OUTCOMES, text);
 
 function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selling {
@@ -69,28 +78,38 @@ function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selli
 
 /** Registers the pages that show credits and purchases and sell packs. */
 export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
-  const { lists, payments, dispatchEvents, takeToken, stripe, env } = deps;
+  const { lists, payments, accounts, mails, dispatchEvents, takeToken, stripe, env } = deps;
   const selling = sellingOf(deps);
 
   async function page({ ctx, viewer }: Visit, more: Partial<CreditsPage> = {}): Promise<string> {
     if (stripe !== null) formsMayLeadTo(ctx, STRIPE_CHECKOUT);
     const accountId = viewer.account._id;
     const [grants, purchases] = await Promise.all([
-      lists.grants(accountId, ROWS),
-      payments.list(accountId, ROWS),
+      lists.grants(accountId, NEWEST),
+      payments.list(accountId, NEWEST),
     ]);
     const account = accountRow(viewer.account);
-    return creditsPage({ viewer, account, grants, purchases, selling, reference: randomUUID(), ...more });
+    const [reference, sendsMail] = [randomUUID(), mails.delivers];
+    return creditsPage({
+      viewer,
+      account,
+      grants: grants.items,
+      purchases: purchases.items,
+      selling,
+      sendsMail,
+      reference,
+      ...more,
+    });
   }
 
   /** Credits of the newest purchase that were used to settle the account's shortfall. */
   async function settledOf(accountId: string): Promise<number> {
     const [purchases, lines] = await Promise.all([
-      payments.list(accountId, 1),
+      payments.list(accountId, { limit: 1 }),
       lists.entries(accountId, NEWEST_LINES),
     ]);
     const line = lines.items.find(
-      ({ type, reference }) => type === 'recovery' && reference === purchases[0]?._id,
+      ({ type, reference }) => type === 'recovery' && reference === purchases.items[0]?._id,
     );
     return line === undefined ? 0 : -line.amount;
   }
@@ -130,7 +149,7 @@ export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
     const done = single(visit.ctx, 'done');
     const { _id } = visit.viewer.account;
     const more = isOutcome(done)
-      ? { outcome: done, settled: done === 'cancelled' ? 0 : await settledOf(_id) }
+      ? { outcome: done, settled: PURCHASED.has(done) ? await settledOf(_id) : 0 }
       : {};
     sendPage(visit.ctx, await page(visit, more));
   });
@@ -147,6 +166,21 @@ export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
     await attempt(ctx, start, (failure) => page(visit, { failure }));
   };
   pageRouter.post(`${CREDITS_PATH}/buy`, buy, { page: () => CREDITS_PATH });
+
+  const alertForm = (path: string, act: Accounts['addAlert'], outcome: Outcome) => {
+    const handle = async (visit: Submission) => {
+      const { ctx, viewer, form } = visit;
+      const threshold = (form.get('threshold') ?? '').trim();
+      const change = async () => {
+        await act(viewer.account._id, parseThreshold(threshold));
+        goTo(ctx, `${CREDITS_PATH}?done=${outcome}`);
+      };
+      await attempt(ctx, change, (failure) => page(visit, { failure, threshold }));
+    };
+    pageRouter.post(path, handle, { page: () => CREDITS_PATH });
+  };
+  alertForm(ALERTS_PATH, accounts.addAlert, 'alert');
+  alertForm(`${ALERTS_PATH}/remove`, accounts.removeAlert, 'no-alert');
 
   pageRouter.get(TEST_CHECKOUT_PATH, async (visit) => {
     const { ctx, viewer } = visit;

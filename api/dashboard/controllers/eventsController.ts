@@ -7,7 +7,7 @@ import { createValidator, type Validate } from '../../http/validator.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import { attempt, goTo, type PageRouter, type Submission, sendPage, type Visit } from '../pageRouter.ts';
 import { EVENTS_PATH, type EventQuery, eventsHref, eventsPage, RESEND_PATH } from '../pages/eventsPage.ts';
-import { ALL_ENDPOINTS, cursorOf, pageOf, single } from '../query.ts';
+import { ALL_ENDPOINTS, cursorOf, pageOf, resentOf, single } from '../query.ts';
 
 interface Dependencies {
   lists: Lists;
@@ -17,12 +17,6 @@ interface Dependencies {
 type EventsQuery = NonNullable<NonNullable<typeof listEvents.types>['query']>;
 
 const queryOf = (ctx: Context): EventQuery => ({ event: single(ctx, 'event'), state: single(ctx, 'state') });
-
-/** The number of resent deliveries in the query, set by the redirect after a resend. */
-function resentOf(ctx: Context): number | null {
-  const resent = single(ctx, 'resent');
-  return /^\d{1,9}$/.test(resent) ? Number(resent) : null;
-}
 
 /** Registers the pages that list events and resend deliveries. */
 export function eventPages(pageRouter: PageRouter, { lists, webhooks }: Dependencies): void {

@@ -14,6 +14,7 @@ import type { ToolDefinition } from '../../../schemas/tool.ts';
 import type { Lists } from '../../../store/lists.ts';
 import { isDuplicate } from '../../../store/mongo.ts';
 import type { Keys } from '../../account/keyService.ts';
+import { actorOf } from '../../auth/actor.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
 import { createValidator } from '../../http/validator.ts';
@@ -90,7 +91,7 @@ export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }:
     const id = `key_${referenceOf(form) ?? randomUUID()}`;
     const create = async () => {
       try {
-        const row = await keys.create(viewer.account._id, validate(asBody(draft)), id);
+        const row = await keys.create(viewer.account._id, validate(asBody(draft)), actorOf(ctx), id);
         sendPage(ctx, await page(visit, { made: { row, example: exampleFor(row, ctx) } }), 201);
       } catch (error) {
         if (!isDuplicate(error)) throw error;
@@ -116,7 +117,8 @@ export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }:
     const row = await keys.get(viewer.account._id, id);
     const body = changeOf(form, row);
     const save = async () => {
-      if (Object.keys(body).length > 0) await keys.change(viewer.account._id, id, validateChange(body));
+      if (Object.keys(body).length > 0)
+        await keys.change(viewer.account._id, id, validateChange(body), actorOf(ctx));
       goTo(ctx, `${keyPath({ id })}?done=changed`);
     };
     await attempt(ctx, save, (failure) => one(visit, row, { draft: draftOfForm(form), failure }));
@@ -135,6 +137,7 @@ export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }:
           overlapHours: /^\d{1,9}$/.test(hours) ? Number(hours) : hours,
           force: form.get('force') === 'true',
         }),
+        actorOf(ctx),
       );
       sendPage(ctx, await one(visit, rotated, { rotated: key }));
     };
@@ -143,7 +146,7 @@ export function keyPages(pageRouter: PageRouter, { keys, lists, registry, env }:
   pageRouter.post(`${KEYS_PATH}/:id/rotate`, rotate, onKey);
 
   const revoke = async ({ ctx, viewer, id }: Submission) => {
-    await keys.revoke(viewer.account._id, id);
+    await keys.revoke(viewer.account._id, id, actorOf(ctx));
     goTo(ctx, KEYS_PATH);
   };
   pageRouter.post(`${KEYS_PATH}/:id/revoke`, revoke, { page: () => KEYS_PATH });

@@ -19,7 +19,8 @@ export function ledgerPages(pageRouter: PageRouter, { lists, auditAccount }: Dep
   async function show({ ctx, viewer }: Visit, audit?: AccountAudit): Promise<void> {
     const page = pageOf(ctx);
     const { items, nextCursor } = await lists.entries(viewer.account._id, page);
-    const entries = { items: items.map(entryRow), nextCursor };
+    const lines = items.map((entry) => ({ ...entryRow(entry), byOperator: entry.operator !== undefined }));
+    const entries = { items: lines, nextCursor };
     sendPage(ctx, ledgerPage({ viewer, entries, cursor: page.cursor, ...(audit && { audit }) }));
   }
 

@@ -1,117 +1,92 @@
-import { randomUUID } from 'node:crypto';
 import type { Env } from '../../../schemas/env.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import type { Accounts } from '../../../store/accounts.ts';
 import type { Lists } from '../../../store/lists.ts';
+import type { Payments } from '../../../store/payments.ts';
+import type { Search } from '../../../store/search.ts';
 import type { Readiness } from '../../../workers/platform/readiness.ts';
-import { adjust } from '../../billing/adjustment.ts';
-import { setMonthlyAllowance } from '../../billing/allowance.ts';
-import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
-import type { Failure } from '../components/alert.ts';
-import { fieldNumber } from '../number.ts';
-import { attempt, goTo, type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
-import {
-  type AccountPage,
-  accountPath,
-  DONE,
-  type Done,
-  OPERATOR_PATH,
-  operatorAccountPage,
-  operatorPage,
-} from '../pages/operatorPage.ts';
+import { keyRow } from '../../account/rows.ts';
+import type { Context } from '../../http/context.ts';
+import { operatorRouter } from '../operatorRouter.ts';
+import { goTo, type PageRouter, sendPage } from '../pageRouter.ts';
+import { operatorCallPage, operatorCallPath } from '../pages/operatorCallPage.ts';
+import { accountPath, OPERATOR_PATH, operatorPage } from '../pages/operatorPage.ts';
 import { pageOf, single } from '../query.ts';
 
 interface Dependencies {
   lists: Lists;
   accounts: Accounts;
-  dispatchEvents: DispatchEvents;
+  search: Search;
+  payments: Pick<Payments, 'listDue'>;
   readiness: () => Promise<Readiness>;
   env: Pick<Env, 'TEMPORAL_UI_URL'>;
 }
 
-const ACCOUNT = `${OPERATOR_PATH}/accounts/:id`;
-const EMPTY = { amount: '', reason: '' };
+/** Most payments to refund that are shown. */
+const MAX_DUE = 50;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const NO_ACCOUNTS = { items: [], nextCursor: null };
+/** Spend is not shown in results. */
+const NO_SPEND = {};
 
-const isDone = (text: string): text is Done => Object.hasOwn(DONE, text);
+/** The search text without control characters, which addresses and ids cannot contain. */
+const queryOf = (ctx: Context): string =>
+  single(ctx, 'q')
+    .replaceAll(/\p{Cc}/gu, '')
+    .trim()
+    .slice(0, 254);
 
-/** Parses a number of credits, which may have a leading `+`. */
-const credits = (text: string): number => fieldNumber(text.replace(/^\+/, ''));
-
-/** Hides the page from owners. @throws ServiceError not_found */
-function requireOperator({ viewer }: Visit): void {
-  if (viewer.user.role !== 'operator') throw new ServiceError('not_found');
-}
-
-/** Registers the operator's pages: accounts, adjustments, allowances and the readiness of the pools. */
+/** Registers the operator's pages: accounts with a search, and calls of all accounts. */
 export function operatorPages(pageRouter: PageRouter, deps: Dependencies): void {
-  const { lists, accounts, readiness, env } = deps;
+  const { lists, accounts, search, payments, readiness, env } = deps;
+  const pages = operatorRouter(pageRouter);
 
-  async function account(
-    { viewer, id }: Visit,
-    more: { draft?: Partial<AccountPage['draft']>; failure?: Failure; done?: Done } = {},
-  ) {
-    const found = await accounts.find(id);
-    if (found === null) throw new ServiceError('not_found');
-    const { draft, ...rest } = more;
-    const filled = { ...EMPTY, monthlyAllowance: `${found.monthlyAllowance}`, ...draft };
-    return operatorAccountPage({
-      viewer,
-      account: found,
-      reference: randomUUID(),
-      draft: filled,
-      ...rest,
-    });
+  /** Finds the page of the account, key, call or request with this id. */
+  async function pathOf(id: string): Promise<string | null> {
+    if (id.startsWith('acc_')) return (await accounts.find(id)) && accountPath(id);
+    if (id.startsWith('key_')) {
+      const key = await search.key(id);
+      return key && `${accountPath(key.accountId)}#keys`;
+    }
+    if (!id.startsWith('req_') && !UUID.test(id)) return null;
+    const call = await search.call(id);
+    return call && operatorCallPath(call._id);
   }
 
-  pageRouter.get(OPERATOR_PATH, async (visit) => {
-    requireOperator(visit);
-    const { ctx, viewer } = visit;
+  async function findKeys(query: string) {
+    if (!query.startsWith('ut_')) return null;
+    const found = await search.keys(query);
+    return found.map(({ key, email }) => ({
+      row: keyRow(key, NO_SPEND),
+      accountId: key.accountId,
+      email,
+    }));
+  }
+
+  pages.get(OPERATOR_PATH, async ({ ctx, viewer }) => {
+    const query = queryOf(ctx);
+    const path = query === '' ? null : await pathOf(query);
+    if (path !== null) return goTo(ctx, path);
     const page = pageOf(ctx);
-    const email = single(ctx, 'email').trim();
-    const [rows, ready] = await Promise.all([
-      lists.accounts(email === '' ? {} : { email }, page),
+    const keys = await findKeys(query);
+    const found = () => (query === '' ? lists.accounts({}, page) : search.accounts(query, page));
+    const [rows, due, ready] = await Promise.all([
+      keys === null ? found() : NO_ACCOUNTS,
+      payments.listDue(MAX_DUE),
       readiness(),
     ]);
     const temporalUiUrl = env.TEMPORAL_UI_URL;
+    const { cursor } = page;
     sendPage(
       ctx,
-      operatorPage({ viewer, accounts: rows, cursor: page.cursor, email, temporalUiUrl, readiness: ready }),
+      operatorPage({ viewer, query, accounts: rows, keys, cursor, due, temporalUiUrl, readiness: ready }),
     );
   });
 
-  pageRouter.get(ACCOUNT, async (visit) => {
-    requireOperator(visit);
-    const done = single(visit.ctx, 'done');
-    sendPage(visit.ctx, await account(visit, isDone(done) ? { done } : {}));
-  });
-
-  pageRouter.post(ACCOUNT, async (visit) => {
-    requireOperator(visit);
-    const { ctx, id, form } = visit;
-    const draft = { amount: form.get('amount') ?? '', reason: form.get('reason') ?? '' };
-    const reference = form.get('reference') || randomUUID();
-    const apply = async () => {
-      const amount = credits(draft.amount);
-      await adjust(deps, { accountId: id, amount, reason: draft.reason, reference });
-      goTo(ctx, `${accountPath(id)}?done=adjusted`);
-    };
-    await attempt(ctx, apply, (failure) => account(visit, { draft, failure }));
-  });
-
-  pageRouter.get(`${ACCOUNT}/allowance`, async (visit) => {
-    requireOperator(visit);
-    goTo(visit.ctx, accountPath(visit.id));
-  });
-
-  pageRouter.post(`${ACCOUNT}/allowance`, async (visit) => {
-    requireOperator(visit);
-    const { ctx, id, form } = visit;
-    const monthlyAllowance = form.get('monthlyAllowance') ?? '';
-    const apply = async () => {
-      const set = await setMonthlyAllowance(accounts, id, credits(monthlyAllowance));
-      const done: Done = set.monthlyAllowance === 0 ? 'noAllowance' : 'allowance';
-      goTo(ctx, `${accountPath(id)}?done=${done}`);
-    };
-    await attempt(ctx, apply, (failure) => account(visit, { draft: { monthlyAllowance }, failure }));
+  pages.get(`${OPERATOR_PATH}/calls/:id`, async ({ ctx, viewer, id }) => {
+    const call = await search.call(id);
+    if (call === null) throw new ServiceError('not_found');
+    const owner = await accounts.find(call.accountId);
+    sendPage(ctx, operatorCallPage({ viewer, call, email: owner?.email ?? call.accountId }));
   });
 }

@@ -1,12 +1,15 @@
 import type { Lists } from '../../../store/lists.ts';
 import type { DailyUsage } from '../../../store/usage.ts';
 import { accountRow, callRow, keyRow } from '../../account/rows.ts';
+import { DEVICE_PATH } from '../../auth/devicePlugin.ts';
+import { CONNECT_PATH } from '../../auth/oauthPlugin.ts';
 import type { Mails } from '../../mail/messages.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import { firstSteps } from '../firstSteps.ts';
-import { HOME, type PageRouter, sendPage } from '../pageRouter.ts';
-import { overviewPage, PERIODS } from '../pages/overviewPage.ts';
+import { goTo, HOME, type PageRouter, sendPage } from '../pageRouter.ts';
+import { overviewPage, PERIODS, SPLITS } from '../pages/overviewPage.ts';
 import { ALL_ENDPOINTS, NEWEST_KEYS, single } from '../query.ts';
+import { takePage } from '../returnPage.ts';
 
 interface Dependencies {
   lists: Lists;
@@ -16,6 +19,8 @@ interface Dependencies {
   usageOf(accountId: string, days: number): Promise<DailyUsage[]>;
 }
 
+/** Pages to which visitors may return after sign-in. */
+const RETURN_PATHS = [CONNECT_PATH, DEVICE_PATH];
 const DEFAULT_PERIOD = 30;
 const SHOWN_FAILURES = 5;
 
@@ -24,6 +29,9 @@ export function overviewPages(
   { lists, webhooks, mails, usageOf }: Dependencies,
 ): void {
   pageRouter.get(HOME, async ({ ctx, viewer }) => {
+    // Every way to sign in ends on this page.
+    const remembered = takePage(ctx, RETURN_PATHS);
+    if (remembered !== null) return goTo(ctx, remembered);
     const now = new Date();
     const { account } = viewer;
     const accountId = account._id;
@@ -45,11 +53,13 @@ export function overviewPages(
         keys.some(({ lastUsedAt }) => lastUsedAt !== null) ||
         usage.some((day) => day.keys.some(({ keyId }) => keyId !== null)),
       hasEndpoint: endpoints.items.length > 0,
+      hasAlert: (account.alerts ?? []).length > 0,
     });
     const page = overviewPage({
       viewer,
       account: accountRow(account),
       period,
+      split: SPLITS.find((by) => by === single(ctx, 'by')) ?? 'tool',
       usage,
       keys,
       endpoints: endpoints.items,

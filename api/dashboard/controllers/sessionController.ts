@@ -1,4 +1,5 @@
 import type { Env } from '../../../schemas/env.ts';
+import { isRecord } from '../../../schemas/isRecord.ts';
 import type { ForwardToAuth } from '../../auth/authRoutes.ts';
 import type { Sessions } from '../../auth/sessions.ts';
 import type { Context } from '../../http/context.ts';
@@ -13,7 +14,13 @@ import {
   type Submission,
   sendPage,
 } from '../pageRouter.ts';
-import { type SignInNews, signInPage, signUpPage } from '../pages/signInPage.ts';
+import {
+  SIGN_IN_CODE,
+  type SignInNews,
+  signInCodePage,
+  signInPage,
+  signUpPage,
+} from '../pages/signInPage.ts';
 import { checkMailPage } from '../pages/verificationPage.ts';
 import { single } from '../query.ts';
 
@@ -22,10 +29,16 @@ interface Dependencies {
   sessions: Sessions;
   mails: Pick<Mails, 'delivers'>;
   env: Pick<Env, 'FREE_CREDITS'>;
+  /** Whether users can sign in with passkeys. */
+  hasPasskeys: boolean;
 }
 
 /** better-auth's statuses for an invalid email address and for wrong credentials. */
 const WRONG = [400, 401];
+/** Code of an authenticator app; backup codes have another format. */
+const APP_CODE = /^\d{6}$/;
+/** better-auth's codes for a second step that must start again with the password. */
+const ENDED = ['INVALID_TWO_FACTOR_COOKIE', 'TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE'];
 /** better-auth reports this only if the password is correct. */
 const UNVERIFIED = { status: 403, code: 'EMAIL_NOT_VERIFIED' };
 
@@ -39,20 +52,20 @@ const keepCookies = (ctx: Context, response: Response): void =>
 /** Registers sign-up, sign-in and sign-out. */
 export function sessionPages(
   pageRouter: PageRouter,
-  { forwardToAuth, sessions, mails, env }: Dependencies,
+  { forwardToAuth, sessions, mails, env, hasPasskeys }: Dependencies,
 ): void {
   const isSignedIn = async (ctx: Context) => (await sessions.user(ctx)) !== null;
 
   pageRouter.public('get', SIGN_IN, async (ctx) => {
     if (await isSignedIn(ctx)) return goTo(ctx, HOME);
-    sendPage(ctx, signInPage({ again: null, news: newsOf(ctx) }));
+    sendPage(ctx, signInPage({ again: null, news: newsOf(ctx), hasPasskeys }));
   });
 
   pageRouter.public('post', SIGN_IN, async (ctx) => {
     const form = await readFields(ctx);
     const [email, password] = [form.get('email') ?? '', form.get('password') ?? ''];
     const showForm: ShowForm = (status, failure) =>
-      sendPage(ctx, signInPage({ again: { failure, email }, news: null }), status);
+      sendPage(ctx, signInPage({ again: { failure, email }, news: null, hasPasskeys }), status);
     const step = async () => {
       const response = await forwardToAuth(ctx, 'sign-in/email', { body: { email, password } });
       if (WRONG.includes(response.status))
@@ -63,7 +76,30 @@ export function sessionPages(
       }
       if (!response.ok) throw new Error(`better-auth responded to sign-in with ${response.status}`);
       keepCookies(ctx, response);
-      goTo(ctx, HOME);
+      const body: unknown = await response.json();
+      goTo(ctx, isRecord(body) && body.twoFactorRedirect === true ? SIGN_IN_CODE : HOME);
+    };
+    await withinLimits(ctx, step, showForm);
+  });
+
+  pageRouter.public('get', SIGN_IN_CODE, async (ctx) => {
+    if (await isSignedIn(ctx)) return goTo(ctx, HOME);
+    sendPage(ctx, signInCodePage(null));
+  });
+
+  pageRouter.public('post', SIGN_IN_CODE, async (ctx) => {
+    const code = ((await readFields(ctx)).get('code') ?? '').replaceAll(/\s/g, '');
+    const showForm: ShowForm = (status, failure) => sendPage(ctx, signInCodePage(failure), status);
+    const step = async () => {
+      const factor = APP_CODE.test(code) ? 'verify-totp' : 'verify-backup-code';
+      const response = await forwardToAuth(ctx, `two-factor/${factor}`, { body: { code } });
+      assertNoFault(response, factor);
+      keepCookies(ctx, response);
+      if (response.ok) return goTo(ctx, HOME);
+      const reason = await codeOf(response);
+      if (!ENDED.includes(reason)) return showForm(response.status === 429 ? 429 : 401, refusalOf(reason));
+      const failure = failureOf('This sign-in has expired or had too many wrong codes. Sign in again.');
+      sendPage(ctx, signInPage({ again: { failure, email: '' }, news: null, hasPasskeys }), 401);
     };
     await withinLimits(ctx, step, showForm);
   });

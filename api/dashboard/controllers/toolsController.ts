@@ -57,7 +57,7 @@ export function toolPages(
     tool: ToolDefinition,
     show: (tried: Tried) => Promise<void>,
   ): Promise<void> {
-    const { caller, requestId } = ctx.state;
+    const { caller, requestId, arrivedAt } = ctx.state;
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
     toolCallService.authorize(caller, tool);
@@ -69,6 +69,8 @@ export function toolPages(
       // Calls with secret fields are not replayable, so a form that is submitted twice runs twice.
       idempotencyKey: attemptId !== null && secretFields(tool).length === 0 ? `try-${attemptId}` : null,
       requestId,
+      formId: attemptId ?? undefined,
+      arrivedAt,
       hangup: hangup.signal,
       max: Number.POSITIVE_INFINITY,
     });

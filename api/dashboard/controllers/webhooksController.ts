@@ -4,10 +4,13 @@ import {
   type AttemptRow,
   type NewWebhookBody,
   newWebhookBody,
+  type TestBody,
+  testBody,
   type WebhookChangeBody,
   webhookChangeBody,
 } from '../../../schemas/webhookRows.ts';
 import { isDuplicate } from '../../../store/mongo.ts';
+import { actorOf } from '../../auth/actor.ts';
 import type { Context } from '../../http/context.ts';
 import { createValidator } from '../../http/validator.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
@@ -22,7 +25,7 @@ import {
   webhookPath,
   webhooksPage,
 } from '../pages/webhooksPage.ts';
-import { ALL_ENDPOINTS, pageOf, single } from '../query.ts';
+import { ALL_ENDPOINTS, pageOf, resentOf, single } from '../query.ts';
 
 interface Dependencies {
   webhooks: Webhooks;
@@ -59,8 +62,8 @@ function asQuery(done: Exclude<Done, { secret: string }>): Record<string, string
 function doneOf(ctx: Context, attempts: readonly AttemptRow[]): Done | null {
   const attempt = attempts.find(({ id }) => id === single(ctx, 'tested'));
   if (attempt !== undefined) return { kind: 'tested', attempt };
-  const queued = single(ctx, 'resent');
-  if (/^\d{1,9}$/.test(queued)) return { kind: 'resent', queued: Number(queued) };
+  const queued = resentOf(ctx);
+  if (queued !== null) return { kind: 'resent', queued };
   const kind = (['enabled', 'activated', 'changed'] as const).find((it) => it === single(ctx, 'done'));
   return kind === undefined ? null : { kind };
 }
@@ -69,6 +72,7 @@ function doneOf(ctx: Context, attempts: readonly AttemptRow[]): Done | null {
 export function webhookPages(pageRouter: PageRouter, { webhooks }: Dependencies): void {
   const compile = createValidator();
   const validateNew = compile<NewWebhookBody>(newWebhookBody);
+  const validateTest = compile<TestBody>(testBody);
   const validateChange = compile<WebhookChangeBody>(webhookChangeBody);
 
   async function list({ viewer }: Visit, more: Partial<Parameters<typeof webhooksPage>[0]> = {}) {
@@ -137,8 +141,10 @@ export function webhookPages(pageRouter: PageRouter, { webhooks }: Dependencies)
 
   pageRouter.get(`${WEBHOOKS_PATH}/:id`, async (visit) => sendPage(visit.ctx, await one(visit, visit.id)));
 
-  action('test', async ({ viewer, id }) => {
-    return { kind: 'tested', attempt: await webhooks.test(viewer.account._id, id, 'dashboard') };
+  action('test', async ({ viewer, id, form }) => {
+    const kind = form.get('event');
+    const { event } = validateTest(kind === null ? {} : { event: kind });
+    return { kind: 'tested', attempt: await webhooks.test(viewer.account._id, id, event, 'dashboard') };
   });
 
   action('enable', async ({ viewer, id }) => {
@@ -146,13 +152,14 @@ export function webhookPages(pageRouter: PageRouter, { webhooks }: Dependencies)
     return { kind: 'enabled' };
   });
 
-  action('rotate', async ({ viewer, id, form }) => {
-    const { secret } = await webhooks.rotateSecret(viewer.account._id, id, form.get('force') === 'true');
+  action('rotate', async ({ ctx, viewer, id, form }) => {
+    const isForced = form.get('force') === 'true';
+    const { secret } = await webhooks.rotateSecret(viewer.account._id, id, isForced, actorOf(ctx));
     return { kind: 'rotated', secret };
   });
 
-  action('activate', async ({ viewer, id }) => {
-    await webhooks.activateSecret(viewer.account._id, id);
+  action('activate', async ({ ctx, viewer, id }) => {
+    await webhooks.activateSecret(viewer.account._id, id, actorOf(ctx));
     return { kind: 'activated' };
   });
 

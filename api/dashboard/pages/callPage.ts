@@ -1,12 +1,21 @@
 import type { CallRow } from '../../../schemas/accountRows.ts';
 import { ERRORS, isErrorCode } from '../../../schemas/errors.ts';
+import type { ToolDefinition } from '../../../schemas/tool.ts';
+import type { KeptContent } from '../../../store/callContents.ts';
 import { REMEDIES } from '../../openapi/remedies.ts';
+import { notice } from '../components/alert.ts';
+import { actionButton } from '../components/form.ts';
+import { phaseView } from '../components/phases.ts';
 import { badge, copyable, count, duration, moment, number, prose } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
+import { contentView } from './callContents.ts';
 
 export const CALLS_PATH = '/dashboard/calls';
+
+/** Reports the running call of a form, by the id of the form. */
+export const RUNS_PATH = '/dashboard/runs';
 
 export const callPath = (id: string): string => `${CALLS_PATH}/${encodeURIComponent(id)}`;
 
@@ -27,6 +36,12 @@ interface CallPage {
   endedAt: string | null;
   /** Name of the key; null for calls from the dashboard and deleted keys. */
   keyName: string | null;
+  /** The kept input and output; null if there are none. */
+  content: KeptContent | null;
+  /** Undefined if the tool no longer exists. */
+  tool: ToolDefinition | undefined;
+  /** Whether a cancellation that the owner has just asked for was sent; null: the owner has asked for none. */
+  cancellation: 'sent' | 'failed' | null;
 }
 
 const EXPLANATION = {
@@ -35,6 +50,19 @@ const EXPLANATION = {
   refused: 'The call was refused before credits were reserved. Nothing was charged.',
   running: 'The call is still running. Its price is reserved; it is charged only if there is a result.',
 } as const;
+
+/** Tells what became of a cancellation. */
+function cancelNews({ state, code }: CallRow, wasSent: boolean): string {
+  if (state === 'running' && !wasSent)
+    return 'The call has not started yet, so it could not be cancelled. Try again in a few seconds.';
+  if (state === 'charged')
+    return 'The call returned its result before it could be cancelled, and was charged.';
+  if (state === 'running')
+    return 'The cancellation was requested. A request that a worker has already sent to a mail server, or with a method such as POST, is completed.';
+  return code === 'cancelled'
+    ? 'The call was cancelled.'
+    : 'The call had failed before it could be cancelled.';
+}
 
 function errorOf(code: string): Html | null {
   if (!isErrorCode(code)) return null;
@@ -56,7 +84,9 @@ export function callPage(page: CallPage): string {
     title: 'Call',
     menu: { viewer, section: 'Calls' },
     parent: { path: CALLS_PATH, name: 'Calls' },
-    main: html`<p class="lead">${stateBadge(call)} ${EXPLANATION[call.state]}</p>
+    main: html`${page.cancellation === null ? null : notice(html`<p>${cancelNews(call, page.cancellation === 'sent')}</p>`)}
+<p class="lead">${stateBadge(call)} ${EXPLANATION[call.state]}</p>
+${call.state === 'running' ? actionButton(viewer, `${callPath(call.id)}/cancel`, 'Cancel the call') : null}
 <dl class="facts">
 <div><dt>Tool</dt> <dd><a href="/dashboard/tools/${call.tool}">${call.tool}</a></dd></div>
 <div><dt>Call id</dt> <dd>${copyable(call.id)}</dd></div>
@@ -73,6 +103,13 @@ export function callPage(page: CallPage): string {
     }</dd></div>
 </dl>
 ${call.code === null ? null : errorOf(call.code)}
-<p class="quiet">Input and output of calls are not kept. Quote the request id when you contact support.</p>`,
+${
+  call.phases === null
+    ? null
+    : html`<h2>Phases</h2>
+${phaseView(call.phases, call)}`
+}
+${contentView(viewer, call, page.content, page.tool)}
+<p class="quiet">Quote the request id when you contact support.</p>`,
   });
 }

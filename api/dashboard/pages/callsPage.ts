@@ -1,14 +1,17 @@
 import { type CallRow, call as callSchema, type KeyRow } from '../../../schemas/accountRows.ts';
 import type { Page } from '../../../store/pages.ts';
+import { DASHBOARD } from '../../account/callExport.ts';
 import { alert, empty, type Failure } from '../components/alert.ts';
 import { inputField, selectField } from '../components/field.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { duration, moment } from '../components/text.ts';
+import { moment } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
-import { CALLS_PATH, callPath, outcome } from './callPage.ts';
+import { OUTCOME_COLUMNS } from './callColumns.ts';
+import { keepingForm } from './callContents.ts';
+import { CALLS_PATH, callPath } from './callPage.ts';
 
 /** Values of the filter form; empty means any. */
 export interface CallQuery {
@@ -21,8 +24,7 @@ export interface CallQuery {
   to: string;
 }
 
-/** Selects calls from the dashboard, which have no key. */
-export const DASHBOARD = 'dashboard';
+export const CALLS_FILE_PATH = `${CALLS_PATH}/calls.csv`;
 
 interface CallsPage {
   viewer: Viewer;
@@ -32,6 +34,8 @@ interface CallsPage {
   toolNames: readonly string[];
   keys: readonly KeyRow[];
   failure?: Failure;
+  /** `on` or `off` after a change of whether contents are kept. */
+  contentsNews: string;
   /** An id that was searched for and not found. */
   unknownId?: string;
 }
@@ -83,21 +87,18 @@ export const callTable = (calls: readonly CallRow[], caption = 'Calls, newest fi
         cell: ({ id, startedAt }) => html`<a href="${callPath(id)}">${moment(startedAt)}</a>`,
       },
       { title: 'Tool', cell: ({ tool }) => html`<a href="/dashboard/tools/${tool}">${tool}</a>` },
-      { title: 'Outcome', cell: outcome },
-      { title: 'Charged', numeric: true, cell: ({ charged }) => charged },
-      {
-        title: 'Duration',
-        numeric: true,
-        cell: ({ durationMs }) => (durationMs === null ? '–' : duration(durationMs)),
-      },
-      {
-        title: 'Key',
-        cell: ({ keyPrefix }) => (keyPrefix === null ? 'dashboard' : html`<code>${keyPrefix}</code>`),
-      },
+      ...OUTCOME_COLUMNS,
     ],
     calls,
     { isCompact: true },
   );
+
+/** Link to a file with all calls that the filter selects. */
+function exportLink(asked: Record<string, string>): Html {
+  const search = new URLSearchParams(asked).toString();
+  const href = search === '' ? CALLS_FILE_PATH : `${CALLS_FILE_PATH}?${search}`;
+  return html`<a class="button" href="${href}" download>Download ${search === '' ? 'all' : 'these calls'} as CSV</a>`;
+}
 
 /** The calls of an account, with a filter. */
 export function callsPage(page: CallsPage): string {
@@ -111,6 +112,7 @@ export function callsPage(page: CallsPage): string {
   return layout({
     title: 'Calls',
     menu: { viewer, section: 'Calls' },
+    ...(calls.items.length > 0 && { actions: exportLink(asked) }),
     main: html`${alert(page.failure ?? null, LABELS)}${
       unknownId === undefined
         ? null
@@ -123,6 +125,7 @@ export function callsPage(page: CallsPage): string {
 ${findForm(unknownId)}
 ${filterForm(page)}
 ${calls.items.length === 0 ? empty(nothing) : callTable(calls.items)}
-${pager({ path: CALLS_PATH, query: asked, cursor, nextCursor: calls.nextCursor })}`,
+${pager({ path: CALLS_PATH, query: asked, cursor, nextCursor: calls.nextCursor })}
+${keepingForm(viewer, page.contentsNews)}`,
   });
 }

@@ -1,4 +1,5 @@
 import { type Failure, reasons } from '../components/alert.ts';
+import { copyable } from '../components/text.ts';
 import { html } from '../html.ts';
 import { layout } from '../layout.ts';
 
@@ -13,6 +14,6 @@ export const errorPage = ({ title, failure, requestId }: Failed): string =>
   layout({
     title,
     main: html`${reasons(failure)}
-<p class="request">Request <code>${requestId}</code></p>
+<p class="request">Request ${copyable(requestId)}</p>
 <p><a href="/dashboard">Back to the dashboard</a></p>`,
   });

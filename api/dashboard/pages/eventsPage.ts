@@ -16,6 +16,7 @@ import { badge, count, moment, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
+import { deliveryPath, TONES } from './deliveryPage.ts';
 import { WEBHOOKS_PATH, webhookPath } from './webhooksPage.ts';
 
 export const EVENTS_PATH = '/dashboard/events';
@@ -41,7 +42,6 @@ interface EventsPage {
 }
 
 const LABELS = { event: 'Event', state: 'Delivery status' };
-const TONES = { delivered: 'good', failed: 'bad', held: 'bad', pending: 'plain' } as const;
 
 const asked = (query: EventQuery): Record<string, string> =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
@@ -94,20 +94,26 @@ function resendButton({ viewer, query, cursor }: EventsPage, event: EventRow, de
   });
 }
 
+/** The state of a delivery, with a link to its page unless the endpoint was deleted. */
+function deliveryState(endpoint: WebhookRow | undefined, { id, state }: DeliveryRow): Html {
+  const shown = badge(state, TONES[state]);
+  return endpoint === undefined ? shown : html`<a href="${deliveryPath(endpoint, id)}">${shown}</a>`;
+}
+
 function deliveryItem(page: EventsPage, event: EventRow, delivery: DeliveryRow): Html {
   const { state, attempts, nextAt, endpointId } = delivery;
   const endpoint = page.endpoints.find(({ id }) => id === endpointId);
   const canResend =
     endpoint?.state === 'active' &&
-    (state === 'failed' || state === 'held') &&
-    event.event !== 'webhook.test' &&
+    state !== 'delivered' &&
+    !event.test &&
     page.now.getTime() - Date.parse(event.createdAt) < RESEND_WITHIN_MS;
   return html`<li>${
     endpoint === undefined
       ? html`<span class="quiet">deleted endpoint</span>`
       : html`<a href="${webhookPath(endpoint)}#attempts">${typed(endpoint.url)}</a>`
   }
-<span>${badge(state, TONES[state])} ${count(attempts, 'attempt')}${
+<span>${deliveryState(endpoint, delivery)} ${count(attempts, 'attempt')}${
     nextAt === null ? null : html`, next ${moment(nextAt)}`
   }${endpoint?.state === 'disabled' ? html`, the endpoint is disabled` : null}</span>
 ${canResend ? resendButton(page, event, delivery) : null}</li>
@@ -125,7 +131,11 @@ const eventTable = (page: EventsPage): Html =>
     'Events, newest first',
     [
       { title: 'When', cell: ({ createdAt }) => moment(createdAt) },
-      { title: 'Event', cell: ({ event }) => html`<code>${event}</code>` },
+      {
+        title: 'Event',
+        cell: ({ event, test }) =>
+          html`<code>${event}</code>${test && event !== 'webhook.test' ? html` ${badge('test')}` : null}`,
+      },
       { title: 'Details', cell: detailsOf },
       { title: 'Deliveries', cell: (event) => deliveriesOf(page, event) },
     ],
@@ -134,7 +144,7 @@ const eventTable = (page: EventsPage): Html =>
 
 function resentNotice(queued: number): Html {
   return queued === 0
-    ? notice(html`<p>Nothing was resent: the delivery is already in progress.</p>`)
+    ? notice(html`<p>Nothing was resent: an attempt is already running.</p>`)
     : notice(html`<p>${count(queued, 'delivery was', 'deliveries were')} queued again.</p>`);
 }
 

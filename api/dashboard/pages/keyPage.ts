@@ -12,7 +12,7 @@ import {
   toolsField,
 } from '../components/keyFields.ts';
 import { secret } from '../components/secret.ts';
-import { badge, count, moment, number, typed } from '../components/text.ts';
+import { badge, copyable, count, moment, number, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -56,7 +56,9 @@ function facts(row: KeyRow): Html {
   const { rateLimit, allowedNetworks, lastUsedAt, lastUsedFrom } = row;
   const from = lastUsedFrom === null || lastUsedFrom === '' ? null : html` from <code>${lastUsedFrom}</code>`;
   return html`<dl class="facts">
-${fact('Prefix', html`<a href="/dashboard/calls?key=${encodeURIComponent(row.id)}"><code>${row.prefix}…</code></a>`)}
+${fact('Prefix', copyable(row.prefix))}
+${fact('Key id', copyable(row.id))}
+${fact('Calls', html`<a href="/dashboard/calls?key=${encodeURIComponent(row.id)}">Calls with this key</a>`)}
 ${fact('State', stateBadge(row))}
 ${fact('Access', scopeOf(row))}
 ${
@@ -129,6 +131,7 @@ export function keyPage(page: KeyPage): string {
   return layout({
     title: 'Key',
     menu: { viewer, section: 'Keys' },
+    parent: { path: KEYS_PATH, name: 'Keys' },
     main: html`${alert(failure ?? null, { ...KEY_LABELS, overlapHours: 'Hours' })}${
       rotated === undefined
         ? null

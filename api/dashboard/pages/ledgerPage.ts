@@ -10,9 +10,14 @@ import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
 
+/** An entry, and whether an operator made it; owners are not told which one. */
+export interface LedgerLine extends EntryRow {
+  byOperator: boolean;
+}
+
 interface LedgerPage {
   viewer: Viewer;
-  entries: Page<EntryRow>;
+  entries: Page<LedgerLine>;
   cursor: string | undefined;
   /** Result of recomputing the balance, if requested. */
   audit?: AccountAudit;
@@ -23,8 +28,11 @@ export const AUDIT_PATH = `${LEDGER_PATH}/recompute`;
 
 const signed = (amount: number): string => (amount > 0 ? `+${number(amount)}` : number(amount));
 
-const reason = ({ tool, reference }: EntryRow): Html =>
-  tool === null ? typed(reference ?? '') : html`<a href="/dashboard/tools/${tool}">${tool}</a>`;
+function reason({ tool, reference, byOperator }: LedgerLine): Html | null {
+  if (tool !== null) return html`<a href="/dashboard/tools/${tool}">${tool}</a>`;
+  const named = reference ? typed(reference) : null;
+  return byOperator ? html`by an operator <span class="quiet">${named}</span>` : named;
+}
 
 function verdict({ lines, balance, drift }: AccountAudit): Html {
   const sum = `${count(lines, 'entry', 'entries')} add up to ${count(balance, 'credit')}.`;
@@ -53,7 +61,7 @@ ${actionButton(viewer, AUDIT_PATH, 'Recompute my balance')}</div>
 ${
   entries.items.length === 0
     ? empty(html`<p>There are no entries yet. Each charged call adds one.</p>`)
-    : table<EntryRow>(
+    : table<LedgerLine>(
         'Entries, newest first',
         [
           { title: 'When', cell: ({ at }) => moment(at) },
@@ -63,6 +71,7 @@ ${
           { title: 'Balance', numeric: true, cell: ({ balanceAfter }) => number(balanceAfter) },
         ],
         entries.items,
+        { isCompact: true },
       )
 }
 ${pager({ path: LEDGER_PATH, query: {}, cursor, nextCursor: entries.nextCursor })}`,

@@ -1,26 +1,44 @@
+import type { KeyRow } from '../../../schemas/accountRows.ts';
 import type { Account } from '../../../store/mongo.ts';
 import type { Page } from '../../../store/pages.ts';
+import type { Purchase } from '../../../store/payments.ts';
 import type { Readiness } from '../../../workers/platform/readiness.ts';
-import { alert, empty, type Failure, notice } from '../components/alert.ts';
-import { amounts } from '../components/amounts.ts';
+import { empty } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
-import { postForm, referenceField } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
+import { price } from '../components/price.ts';
 import { table } from '../components/table.ts';
-import { badge, moment, number, typed } from '../components/text.ts';
+import { badge, count, moment, number, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
+import { stateBadge } from './keyPage.ts';
 
 export const OPERATOR_PATH = '/dashboard/operator';
 
 export const accountPath = (id: string): string => `${OPERATOR_PATH}/accounts/${encodeURIComponent(id)}`;
 
-interface AccountsPage {
-  viewer: Viewer;
-  accounts: Page<Account>;
-  cursor: string | undefined;
+export const operatorReceiptPath = (paymentId: string): string =>
+  `${OPERATOR_PATH}/payments/${encodeURIComponent(paymentId)}`;
+
+/** A key that a search found, with its owner. */
+export interface KeyHit {
+  row: KeyRow;
+  accountId: string;
   email: string;
+}
+
+interface OperatorPage {
+  viewer: Viewer;
+  /** The search text; empty before the first search. */
+  query: string;
+  /** All accounts, or those that the search found. */
+  accounts: Page<Account>;
+  /** The keys that the search found; null if it was no search for a key. */
+  keys: readonly KeyHit[] | null;
+  cursor: string | undefined;
+  /** Payments to closed accounts that must be refunded. */
+  due: readonly Purchase[];
   /** http or https URL; null when not configured. */
   temporalUiUrl: string | null;
   readiness: Readiness;
@@ -33,120 +51,90 @@ const readinessList = ({ status, checks }: Readiness): Html => html`<p>${
   ([name, state]) => html`<li>${name} ${badge(state, state === 'ok' ? 'good' : 'bad')}</li>`,
 )}</ul>`;
 
-/** For operators: readiness and all accounts. */
-export const operatorPage = ({
-  viewer,
-  accounts,
-  cursor,
-  email,
-  temporalUiUrl,
-  readiness,
-}: AccountsPage): string =>
-  layout({
+const searchForm = (query: string): Html =>
+  html`<form class="filter" role="search" method="get" action="${OPERATOR_PATH}">
+${inputField({
+  name: 'q',
+  label: 'Search',
+  type: 'search',
+  value: query,
+  attributes: { maxlength: 254, autocomplete: 'off', spellcheck: 'false' },
+  failure: null,
+})}
+<button class="plain">Search</button>
+</form>
+<p class="quiet">A part of an email address, the beginning of a key (<code>ut_…</code>), or the id of an account, key, call or
+request.</p>`;
+
+const accountTable = (accounts: readonly Account[]): Html =>
+  table<Account>(
+    'Accounts, newest first',
+    [
+      { title: 'Email', cell: (row) => html`<a href="${accountPath(row._id)}">${typed(row.email)}</a>` },
+      { title: 'Balance', numeric: true, cell: ({ balance }) => number(balance) },
+      { title: 'Reserved', numeric: true, cell: ({ reserved }) => number(reserved) },
+      { title: 'Shortfall', numeric: true, cell: ({ shortfall }) => number(shortfall) },
+      { title: 'Opened', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
+    ],
+    accounts,
+    { isCompact: true },
+  );
+
+const keyTable = (keys: readonly KeyHit[]): Html =>
+  table<KeyHit>(
+    `${count(keys.length, 'key')}, newest first`,
+    [
+      { title: 'Prefix', cell: ({ row }) => html`<code>${row.prefix}…</code>` },
+      { title: 'Name', cell: ({ row }) => typed(row.name) },
+      { title: 'State', cell: ({ row }) => stateBadge(row) },
+      { title: 'Last used', cell: ({ row }) => moment(row.lastUsedAt) },
+      {
+        title: 'Account',
+        cell: ({ accountId, email }) => html`<a href="${accountPath(accountId)}#keys">${typed(email)}</a>`,
+      },
+    ],
+    keys,
+  );
+
+const NOTHING = empty(html`<p>Nothing was found. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`);
+
+function results({ accounts, keys, query, cursor }: OperatorPage): Html {
+  if (keys !== null) return keys.length === 0 ? NOTHING : keyTable(keys);
+  if (accounts.items.length === 0) return NOTHING;
+  return html`${accountTable(accounts.items)}
+${pager({ path: OPERATOR_PATH, query: query === '' ? {} : { q: query }, cursor, nextCursor: accounts.nextCursor })}`;
+}
+
+const dueTable = (due: readonly Purchase[]): Html =>
+  html`<h2 id="refunds">Payments to refund</h2>
+<p>These payments were confirmed after their account was closed. Refund them at Stripe; Stripe then reports it, and they disappear here.</p>
+${table<Purchase>(
+  'Payments to refund, newest first',
+  [
+    { title: 'Paid', cell: ({ paidAt }) => moment(paidAt.toISOString()) },
+    { title: 'Price', numeric: true, cell: ({ amount, currency }) => price(amount, currency) },
+    { title: 'Payment', cell: ({ _id }) => html`<a href="${operatorReceiptPath(_id)}">${typed(_id)}</a>` },
+    { title: 'Account', cell: ({ accountId }) => html`<a href="${accountPath(accountId)}">${accountId}</a>` },
+  ],
+  due,
+  { isNamed: true },
+)}`;
+
+/** For operators: accounts with a search, payments to refund, and the readiness of the pools. */
+export function operatorPage(page: OperatorPage): string {
+  const { viewer, query, due, temporalUiUrl, readiness } = page;
+  return layout({
     title: 'Operator',
     menu: { viewer, section: 'Operator' },
-    main: html`<h2>Pools</h2>
+    actions: html`<nav class="segments" aria-label="Operator"><ul>
+<li><a href="${OPERATOR_PATH}/pools">Pools</a></li><li><a href="${OPERATOR_PATH}/incidents">Incidents</a></li><li><a href="${OPERATOR_PATH}/notice">Notice</a></li>
+</ul></nav>`,
+    main: html`${searchForm(query)}
+${results(page)}
+${due.length === 0 ? null : dueTable(due)}
+<h2>Pools</h2>
 ${readinessList(readiness)}${
   temporalUiUrl === null ? null : html`<p><a href="${temporalUiUrl}">Temporal UI</a></p>`
-}
-<h2>Accounts</h2>
-<form class="filter" method="get" action="${OPERATOR_PATH}">
-${inputField({ name: 'email', label: 'Email (full address)', type: 'search', value: email, failure: null })}
-<button class="plain">Show</button>
-</form>
-${
-  accounts.items.length === 0
-    ? empty(html`<p>No account has this email address. <a href="${OPERATOR_PATH}">Show all accounts</a>.</p>`)
-    : table<Account>(
-        'Accounts, newest first',
-        [
-          { title: 'Email', cell: (row) => html`<a href="${accountPath(row._id)}">${typed(row.email)}</a>` },
-          { title: 'Balance', numeric: true, cell: ({ balance }) => number(balance) },
-          { title: 'Reserved', numeric: true, cell: ({ reserved }) => number(reserved) },
-          { title: 'Shortfall', numeric: true, cell: ({ shortfall }) => number(shortfall) },
-          { title: 'Opened', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
-        ],
-        accounts.items,
-      )
-}
-${pager({ path: OPERATOR_PATH, query: email === '' ? {} : { email }, cursor, nextCursor: accounts.nextCursor })}`,
+}`,
   });
-
-const allowancePath = (id: string): string => `${accountPath(id)}/allowance`;
-
-/** The action that an operator just performed. */
-export const DONE = {
-  adjusted: 'The adjustment was recorded.',
-  allowance:
-    'The monthly allowance was set. It is granted within the hour, unless one was granted this month.',
-  noAllowance: 'The monthly allowance was removed.',
-} as const;
-export type Done = keyof typeof DONE;
-
-export interface AccountPage {
-  viewer: Viewer;
-  account: Account;
-  /** Idempotency reference, generated for each page: sending the form twice makes one adjustment. */
-  reference: string;
-  draft: { amount: string; reason: string; monthlyAllowance: string };
-  failure?: Failure;
-  done?: Done;
 }
-
-const LABELS = { amount: 'Credits', reason: 'Reason', monthlyAllowance: 'Credits a month' };
-
-/** For operators: an account, with forms that change its credits. */
-export const operatorAccountPage = (page: AccountPage): string => {
-  const { viewer, account, draft, failure = null, done } = page;
-  return layout({
-    title: 'Account',
-    menu: { viewer, section: 'Operator' },
-    main: html`${alert(failure, LABELS)}${done === undefined ? null : notice(html`<p>${DONE[done]}</p>`)}
-<p>${typed(account.email)} <code>${account._id}</code></p>
-${amounts([
-  { term: 'Balance', value: account.balance, note: 'granted minus charged' },
-  { term: 'Reserved', value: account.reserved, note: 'by running calls' },
-  { term: 'Shortfall', value: account.shortfall, note: 'above 0 the account is suspended' },
-  { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
-])}
-<h2>Adjustment</h2>
-${postForm({
-  action: accountPath(account._id),
-  viewer,
-  content: html`${referenceField(page.reference)}
-${inputField({
-  name: 'amount',
-  label: LABELS.amount,
-  type: 'number',
-  value: draft.amount,
-  hint: 'A positive number adds credits. A negative number removes at most the available credits; the rest becomes a shortfall, which suspends the account.',
-  attributes: { required: '', step: 1 },
-  failure,
-})}
-${inputField({
-  name: 'reason',
-  label: LABELS.reason,
-  value: draft.reason,
-  hint: 'Kept with the adjustment; the owner does not see it.',
-  attributes: { required: '', maxlength: 500 },
-  failure,
-})}
-<button>Adjust</button>`,
-})}
-<h2>Monthly allowance</h2>
-${postForm({
-  action: allowancePath(account._id),
-  viewer,
-  content: html`${inputField({
-    name: 'monthlyAllowance',
-    label: LABELS.monthlyAllowance,
-    type: 'number',
-    value: draft.monthlyAllowance,
-    hint: 'Granted at the start of each calendar month (UTC). 0 means no allowance.',
-    attributes: { required: '', min: 0, step: 1 },
-    failure,
-  })}
-<button>Set the allowance</button>`,
-})}`,
-  });
-};

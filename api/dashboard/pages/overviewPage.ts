@@ -1,10 +1,11 @@
 import type { AccountRow, CallRow, KeyRow } from '../../../schemas/accountRows.ts';
 import type { WebhookRow } from '../../../schemas/webhookRows.ts';
 import type { DailyUsage } from '../../../store/usage.ts';
+import { DASHBOARD } from '../../account/callExport.ts';
 import { empty } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
 import { type Attention, attentionList } from '../components/attention.ts';
-import { bar, columnChart } from '../components/chart.ts';
+import { bar, columnChart, PART_TONES } from '../components/chart.ts';
 import { checklist, type Step } from '../components/checklist.ts';
 import { suspension } from '../components/suspension.ts';
 import { table } from '../components/table.ts';
@@ -19,19 +20,24 @@ import {
   perDay,
   perKey,
   perTool,
+  type SplitUse,
   type Sums,
+  splitPerDay,
   successOf,
   sumOf,
   type ToolUse,
 } from '../pace.ts';
 import type { Viewer } from '../viewer.ts';
 import { CALLS_PATH } from './callPage.ts';
-import { callTable, DASHBOARD } from './callsPage.ts';
+import { callTable } from './callsPage.ts';
 import { toolPath } from './toolPage.ts';
 
 /** Periods of the charts in days. */
 export const PERIODS = [7, 30, 90] as const;
 export type Period = (typeof PERIODS)[number];
+/** By what the chart of credits splits its columns. */
+export const SPLITS = ['tool', 'key'] as const;
+export type Split = (typeof SPLITS)[number];
 
 /** Number of keys in the table: those with the most credits. */
 const SHOWN_KEYS = 10;
@@ -40,6 +46,7 @@ interface Overview {
   viewer: Viewer;
   account: AccountRow;
   period: Period;
+  split: Split;
   /** Usage of the account in the selected period, by day. */
   usage: readonly DailyUsage[];
   keys: readonly KeyRow[];
@@ -52,20 +59,60 @@ interface Overview {
 
 const latency = (ms: number | null): string => (ms === null ? '–' : duration(ms));
 
-const periodLinks = (period: Period): Html =>
+const periodLinks = ({ period, split }: Overview): Html =>
   html`<nav class="segments" aria-label="Period"><ul>${PERIODS.map(
     (days) =>
-      html`<li><a href="/dashboard?days=${days}"${days === period ? html` aria-current="true"` : null}>${days} days</a></li>`,
+      html`<li><a href="/dashboard?days=${days}&amp;by=${split}"${days === period ? html` aria-current="true"` : null}>${days} days</a></li>`,
   )}</ul></nav>`;
 
-function charts({ usage, period, now }: Overview): Html {
+const splitLinks = ({ period, split }: Overview): Html =>
+  html`<nav class="segments" aria-label="Credits by"><ul>${SPLITS.map(
+    (by) =>
+      html`<li><a href="/dashboard?days=${period}&amp;by=${by}#usage"${by === split ? html` aria-current="true"` : null}>By ${by}</a></li>`,
+  )}</ul></nav>`;
+
+/** Names of keys, which need not be unique, with their prefixes. */
+function keyNamer(keys: readonly KeyRow[]) {
+  const names = new Map(keys.map(({ id, name }) => [id, name]));
+  return ({ keyId, keyPrefix }: DailyUsage['keys'][number]): string =>
+    keyId === null ? 'dashboard' : `${names.get(keyId) ?? 'key'} ${keyPrefix ?? ''}`;
+}
+
+function creditsByDay({ usage, split, keys }: Overview, days: readonly DayUse[]): SplitUse {
+  const nameOf = keyNamer(keys);
+  return splitPerDay(usage, days, (day) =>
+    split === 'tool'
+      ? day.tools.map(({ tool, charged }) => ({ name: tool, charged }))
+      : day.keys.map((key) => ({ name: nameOf(key), charged: key.charged })),
+  );
+}
+
+const splitTable = ({ names, days }: SplitUse, split: Split): Html =>
+  table<SplitUse['days'][number]>(
+    `Credits by day (UTC) and ${split}, newest first`,
+    [
+      { title: 'Day', cell: ({ day }) => day },
+      ...names.map((name, part) => ({
+        title: name,
+        numeric: true as const,
+        cell: ({ values }: SplitUse['days'][number]) => number(values[part] ?? 0),
+      })),
+    ],
+    days.toReversed(),
+    { isCompact: true },
+  );
+
+function charts(overview: Overview): Html {
+  const { usage, period, now, split } = overview;
   const days = perDay(usage, period, now);
+  const credits = creditsByDay(overview, days);
   return html`<div class="charts">
 ${columnChart({
   title: 'Credits by day',
   unit: 'credit',
-  series: [{ name: 'Charged', tone: 'accent' }],
-  columns: days.map(({ day, charged }) => ({ label: day, values: [charged] })),
+  series: credits.names.map((name, part) => ({ name, tone: PART_TONES[part] ?? 'accent' })),
+  columns: credits.days.map(({ day, values }) => ({ label: day, values })),
+  isSplit: true,
 })}
 ${columnChart({
   title: 'Calls by day',
@@ -91,6 +138,7 @@ ${table<DayUse>(
   days.toReversed(),
   { isCompact: true },
 )}
+${splitTable(credits, split)}
 </details>`;
 }
 
@@ -180,7 +228,7 @@ export function overviewPage(overview: Overview): string {
   return layout({
     title: 'Overview',
     menu: { viewer, section: 'Overview' },
-    actions: periodLinks(period),
+    actions: periodLinks(overview),
     main: html`${suspension(viewer.account)}${attentionList(attention)}${checklist(steps)}
 <h2 class="unseen">Credits</h2>
 ${amounts([
@@ -198,7 +246,7 @@ ${amounts([
   { term: 'Success', value: percent(successOf(sums)), note: 'calls with a result' },
   { term: 'Latency', value: latency(p50), note: `median; p95 ${latency(p95)}` },
 ])}
-<h2>Usage</h2>
+<div class="head"><h2 id="usage">Usage</h2>${splitLinks(overview)}</div>
 ${use(overview, tools)}
 <p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
 <a href="/dashboard/webhooks">webhooks</a>. Durations are from acceptance to settlement.</p>`,

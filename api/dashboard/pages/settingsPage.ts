@@ -3,10 +3,18 @@ import { alert, type Failure, notice } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
 import { actionButton, confirmation, postForm } from '../components/form.ts';
 import { table } from '../components/table.ts';
-import { badge, moment, typed } from '../components/text.ts';
+import { badge, copyable, moment, typed } from '../components/text.ts';
 import { deviceOf } from '../device.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
+import {
+  CLOSE_PATH,
+  EXPORT_PATH,
+  LOG_PATH,
+  PASSKEYS_PATH,
+  PROFILE_PATH,
+  TWO_FACTOR_PATH,
+} from '../settingsPaths.ts';
 import type { Viewer } from '../viewer.ts';
 import { PASSWORD } from './signInPage.ts';
 
@@ -22,6 +30,7 @@ const NEWS: Record<SettingsNews, string> = {
 interface Settings {
   viewer: Viewer;
   sessions: readonly Session[];
+  hasPasskeys: boolean;
   failure?: Failure;
   news?: SettingsNews | null;
 }
@@ -61,18 +70,26 @@ ${
 }`;
 
 /** Account details, change of password, and sessions. */
-export const settingsPage = ({ viewer, sessions, failure, news = null }: Settings): string =>
+export const settingsPage = ({ viewer, sessions, hasPasskeys, failure, news = null }: Settings): string =>
   layout({
     title: 'Settings',
     menu: { viewer, section: 'Settings' },
     main: html`${alert(failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
 <h2>Account</h2>
 <dl class="facts">
+<div><dt>Name</dt> <dd>${typed(viewer.user.name)}</dd></div>
 <div><dt>Email</dt> <dd>${typed(viewer.user.email)}</dd></div>
 <div><dt>Role</dt> <dd>${viewer.user.role}</dd></div>
-<div><dt>Account</dt> <dd><code>${viewer.account._id}</code></dd></div>
+<div><dt>Account</dt> <dd>${copyable(viewer.account._id)}</dd></div>
 <div><dt>Opened</dt> <dd>${moment(viewer.account.createdAt.toISOString())}</dd></div>
 </dl>
+<p><a href="${PROFILE_PATH}">Change name or email address</a></p>
+<h2>Security</h2>
+<ul>
+<li><a href="${TWO_FACTOR_PATH}">Two-factor authentication</a> is ${viewer.user.hasTwoFactor ? 'on' : 'off'}.</li>
+${hasPasskeys ? html`<li><a href="${PASSKEYS_PATH}">Passkeys</a>: sign in with the screen lock of your device or with a security key.</li>` : null}
+<li><a href="${LOG_PATH}">Security log</a>: sign-ins, and changes of passwords, passkeys, keys and secrets.</li>
+</ul>
 <h2>Change the password</h2>
 ${postForm({
   action: '/dashboard/settings/password',
@@ -95,5 +112,10 @@ ${inputField({
 })}
 <button>Change the password</button>`,
 })}
-${sessionsOf(viewer, sessions)}`,
+${sessionsOf(viewer, sessions)}
+<h2>Your data</h2>
+<p>Everything that is stored about your account, one JSON object per line: user, sessions, passkeys, keys, endpoints, payments, ledger, calls, events,
+attempts and security log. Secrets are not in it.</p>
+<div class="actions"><a class="button" href="${EXPORT_PATH}" download>Download all data</a>
+<a class="button plain" href="${CLOSE_PATH}">Close the account</a></div>`,
   });

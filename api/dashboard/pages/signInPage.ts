@@ -1,6 +1,7 @@
 import { FORGOT } from '../../mail/messages.ts';
 import { alert, type Failure, notice } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
+import { passkeyForm } from '../components/passkeyForm.ts';
 import { number } from '../components/text.ts';
 import { html } from '../html.ts';
 import { layout } from '../layout.ts';
@@ -29,8 +30,23 @@ const NEWS: Record<SignInNews, string> = {
   reset: 'Your password was changed and all sessions were ended. Sign in with the new password.',
 };
 
+interface SignIn {
+  again: Again | null;
+  news: SignInNews | null;
+  /** Whether users can sign in with passkeys. */
+  hasPasskeys: boolean;
+}
+
+export const SIGN_IN_PASSKEY = '/dashboard/sign-in/passkey';
+
+const passkeySignInForm = passkeyForm({
+  step: 'get',
+  action: SIGN_IN_PASSKEY,
+  content: html`<button class="plain">Sign in with a passkey</button>`,
+});
+
 /** The sign-in form. */
-export const signInPage = ({ again, news }: { again: Again | null; news: SignInNews | null }): string =>
+export const signInPage = ({ again, news, hasPasskeys }: SignIn): string =>
   layout({
     title: 'Sign in',
     main: html`${alert(again?.failure ?? null)}${news === null ? null : notice(html`<p>${NEWS[news]}</p>`)}
@@ -45,8 +61,29 @@ ${inputField({
 })}
 <button>Sign in</button>
 </form>
+${hasPasskeys ? passkeySignInForm : null}
 <p><a href="${FORGOT}">Forgot your password?</a></p>
 <p>No account yet? <a href="/dashboard/sign-up">Sign up</a>.</p>`,
+  });
+
+export const SIGN_IN_CODE = '/dashboard/sign-in/code';
+
+/** The form for the second factor, after the password. */
+export const signInCodePage = (failure: Failure | null): string =>
+  layout({
+    title: 'Enter your code',
+    main: html`${alert(failure)}
+<form class="card" method="post" action="${SIGN_IN_CODE}">
+${inputField({
+  name: 'code',
+  label: 'Code',
+  hint: 'The code of your authenticator app, or one of your backup codes.',
+  attributes: { autocomplete: 'one-time-code', required: '', maxlength: 20 },
+  failure,
+})}
+<button>Sign in</button>
+</form>
+<p><a href="/dashboard/sign-in">Back to sign-in</a></p>`,
   });
 
 /** Password length limits of better-auth. */

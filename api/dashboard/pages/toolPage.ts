@@ -13,7 +13,7 @@ import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import { toolIcon } from '../toolIcons.ts';
 import type { Viewer } from '../viewer.ts';
-import { callPath } from './callPage.ts';
+import { callPath, RUNS_PATH } from './callPage.ts';
 
 export const TOOLS_PATH = '/dashboard/tools';
 
@@ -89,7 +89,7 @@ ${postForm({
   content: html`${referenceField(page.attemptId, ATTEMPT_ID)}
 ${toolFields(tool, input, failure)}
 <div class="actions"><button data-run>${icon('play')}<span>Run (${count(tool.price, 'credit')})</span></button></div>
-<p class="progress" role="status"></p>`,
+<p class="progress" role="status" data-runs="${RUNS_PATH}/${page.attemptId}"></p>`,
 })}
 </section>
 <div>

@@ -1,3 +1,4 @@
+import { EVENT_KINDS, isTestEvent } from '../../../schemas/events.ts';
 import { MAX_FAILURES } from '../../../schemas/webhookLimits.ts';
 import type { AttemptRow, WebhookRow } from '../../../schemas/webhookRows.ts';
 import type { Page } from '../../../store/pages.ts';
@@ -6,19 +7,23 @@ import { choice, selectField } from '../components/field.ts';
 import { actionButton, confirmation, postForm } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { badge, count, duration, moment, typed } from '../components/text.ts';
+import { badge, copyable, count, duration, moment, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
+import { attemptBadge, deliveryPath, isSuccess } from './deliveryPage.ts';
 import {
   failuresOf,
   stateBadge,
   WEBHOOK_LABELS,
+  WEBHOOKS_PATH,
   type WebhookDraft,
   webhookFields,
   webhookPath,
   webhookSecret,
 } from './webhooksPage.ts';
+
+const DEFAULT_TEST = 'webhook.test';
 
 /** The action that was just performed on the endpoint. */
 export type Done =
@@ -37,6 +42,9 @@ interface WebhookPage {
   done?: Done | null;
 }
 
+/** Kinds of test events, the default first. */
+const TEST_KINDS = [DEFAULT_TEST, ...EVENT_KINDS.filter((kind) => kind !== DEFAULT_TEST)];
+
 /** Periods that can be resent, in hours. */
 export const RESEND_HOURS = [
   { value: '1', label: 'the last hour' },
@@ -45,43 +53,40 @@ export const RESEND_HOURS = [
   { value: '336', label: 'the last 14 days' },
 ];
 
-const isSuccess = ({ statusCode }: AttemptRow): boolean =>
-  statusCode !== null && statusCode >= 200 && statusCode < 300;
-
-const status = (attempt: AttemptRow): Html =>
-  badge(
-    attempt.statusCode === null ? 'no response' : `${attempt.statusCode}`,
-    isSuccess(attempt) ? 'good' : 'bad',
-  );
+/** Characters of a response's body that the table of attempts shows. */
+const SHOWN_CHARACTERS = 40;
 
 const responseOf = ({ error, responseBody }: AttemptRow): Html => {
   if (error !== null) return html`${error}`;
   if (responseBody === null) return html`<span class="quiet">no longer kept</span>`;
   if (responseBody === '') return html`<span class="quiet">empty</span>`;
-  return html`<details><summary>${count(responseBody.length, 'character')}</summary>
+  const characters = [...responseBody];
+  if (characters.length <= SHOWN_CHARACTERS) return html`<code>${typed(responseBody)}</code>`;
+  return html`<details><summary><code>${typed(characters.slice(0, SHOWN_CHARACTERS).join(''))}…</code></summary>
 <pre tabindex="0">${responseBody}</pre>
 </details>`;
 };
 
-function tested(attempt: AttemptRow): Html {
+function tested(webhook: WebhookRow, attempt: AttemptRow): Html {
   const { statusCode, durationMs, error } = attempt;
   const answer =
     statusCode === null
       ? (error ?? 'The server did not respond.')
       : `Your server answered ${statusCode} in ${duration(durationMs)}.`;
+  const details = html`<p><a href="${deliveryPath(webhook, attempt.deliveryId)}">Show request and response</a></p>`;
   return isSuccess(attempt)
-    ? notice(html`<p>The test was delivered. ${answer}</p>`)
-    : html`${alert({ message: `The test failed. ${answer}`, faults: [] })}`;
+    ? notice(html`<p>The test was delivered. ${answer}</p>${details}`)
+    : html`${alert({ message: `The test failed. ${answer}`, faults: [] })}${details}`;
 }
 
-function doneNotice(done: Done): Html {
+function doneNotice(webhook: WebhookRow, done: Done): Html {
   switch (done.kind) {
     case 'made':
       return webhookSecret('The signing secret', done.secret);
     case 'rotated':
       return webhookSecret('The new signing secret', done.secret);
     case 'tested':
-      return tested(done.attempt);
+      return tested(webhook, done.attempt);
     case 'resent':
       return notice(html`<p>${count(done.queued, 'delivery was', 'deliveries were')} queued again.</p>`);
     case 'enabled':
@@ -93,18 +98,27 @@ function doneNotice(done: Done): Html {
   }
 }
 
-const attemptTable = (attempts: readonly AttemptRow[]): Html =>
+/** The kind of an attempt's event. */
+const eventOf = ({ event, eventId }: AttemptRow): Html =>
+  html`<code>${event}</code>${event !== 'webhook.test' && isTestEvent({ id: eventId, event }) ? html` ${badge('test')}` : null}`;
+
+const attemptTable = (webhook: WebhookRow, attempts: readonly AttemptRow[]): Html =>
   table<AttemptRow>(
     'Attempts, newest first',
     [
-      { title: 'When', cell: ({ at }) => moment(at) },
-      { title: 'Event', cell: ({ event }) => html`<code>${event}</code>` },
+      {
+        title: 'When',
+        cell: ({ at, id, deliveryId }) =>
+          html`<a href="${deliveryPath(webhook, deliveryId)}#${id}">${moment(at)}</a>`,
+      },
+      { title: 'Event', cell: eventOf },
       { title: 'Attempt', numeric: true, cell: ({ attempt }) => attempt },
-      { title: 'Status', cell: status },
+      { title: 'Status', cell: attemptBadge },
       { title: 'Duration', numeric: true, cell: ({ durationMs }) => duration(durationMs) },
       { title: 'Response', cell: responseOf },
     ],
     attempts,
+    { isCompact: true },
   );
 
 function secrets(viewer: Viewer, path: string, { rotationEndsAt }: WebhookRow): Html {
@@ -146,6 +160,22 @@ count restarts at 0.`;
 ${actionButton(viewer, `${webhookPath(webhook)}/enable`, 'Enable')}`;
 }
 
+/** The form that sends a test event. */
+const testForm = (viewer: Viewer, path: string, kind: string, failure: Failure | null): Html =>
+  postForm({
+    action: `${path}/test`,
+    viewer,
+    kind: 'filter',
+    content: html`${selectField({
+      name: 'event',
+      label: WEBHOOK_LABELS.event,
+      value: kind,
+      options: TEST_KINDS.map((value) => ({ value, label: value })),
+      failure,
+    })}
+<button class="plain">Send test</button>`,
+  });
+
 /** An endpoint: state, attempts and actions. */
 export function webhookPage({
   viewer,
@@ -160,25 +190,27 @@ export function webhookPage({
   return layout({
     title: 'Webhook endpoint',
     menu: { viewer, section: 'Webhooks' },
-    main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${done ? doneNotice(done) : null}
+    parent: { path: WEBHOOKS_PATH, name: 'Webhooks' },
+    main: html`${alert(failure ?? null, WEBHOOK_LABELS)}${done ? doneNotice(webhook, done) : null}
 <dl class="facts">
 <div><dt>Address</dt> <dd>${typed(webhook.url)}</dd></div>
 <div><dt>State</dt> <dd>${stateBadge(webhook)}</dd></div>
 <div><dt>Consecutive failures</dt> <dd>${failuresOf(webhook)}</dd></div>
 <div><dt>Events</dt> <dd>${webhook.events.join(', ')}</dd></div>
 <div><dt>Created</dt> <dd>${moment(webhook.createdAt)}</dd></div>
+<div><dt>Endpoint id</dt> <dd>${copyable(webhook.id)}</dd></div>
 </dl>
 ${pause(viewer, webhook)}
 ${
   webhook.state === 'active'
-    ? html`<div class="actions">${actionButton(viewer, `${path}/test`, 'Send test')}</div>`
+    ? testForm(viewer, path, done?.kind === 'tested' ? done.attempt.event : DEFAULT_TEST, failure ?? null)
     : null
 }
 <h2 id="attempts">Attempts</h2>
 ${
   attempts.items.length === 0
     ? empty(html`<p>No deliveries yet. Select <em>Send test</em> to check that your server responds.</p>`)
-    : attemptTable(attempts.items)
+    : attemptTable(webhook, attempts.items)
 }
 ${pager({ path, query: {}, cursor, nextCursor: attempts.nextCursor })}
 <h2>Manage</h2>

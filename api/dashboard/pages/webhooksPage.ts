@@ -36,7 +36,7 @@ export const webhookSecret = (title: string, value: string): Html =>
 delivery.</p>`,
   });
 
-export const WEBHOOK_LABELS = { url: 'Address', events: 'Events' };
+export const WEBHOOK_LABELS = { url: 'Address', events: 'Events', event: 'Event' };
 
 /** Form fields of an endpoint: URL and events. */
 export const webhookFields = (draft: WebhookDraft, failure: Failure | null): Html =>

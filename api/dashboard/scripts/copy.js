@@ -7,7 +7,9 @@ if (navigator.clipboard !== undefined)
     button.className = 'copy';
     button.textContent = 'Copy';
     const label =
-      element.getAttribute('aria-label') ?? element.closest('div')?.querySelector('dt')?.textContent;
+      element.getAttribute('aria-label') ??
+      element.closest('td')?.dataset.title ??
+      element.closest('div')?.querySelector('dt')?.textContent;
     if (label) button.setAttribute('aria-label', `Copy ${label}`);
     button.addEventListener('click', async () => {
       try {

@@ -1,10 +1,12 @@
 // Converts the times of the page to the viewer's time zone; without this script they are in UTC.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 // The Swedish locale formats dates as ISO 8601, like the server.
-const format = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
+const formatOf = (timeStyle) => new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle });
+const [toMinutes, toSeconds] = [formatOf('short'), formatOf('medium')];
 
 for (const element of document.querySelectorAll('time[datetime]')) {
   element.title = `${element.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
+  const format = element.dataset.seconds === undefined ? toMinutes : toSeconds;
   element.textContent = format.format(new Date(element.dateTime));
 }
 

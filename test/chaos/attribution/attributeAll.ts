@@ -46,7 +46,16 @@ export async function attributeAll(
     rows.map(({ _id, requestId, idempotency }) => [_id, { requestId, key: idempotency?.key ?? null }]),
   );
   const violations: string[] = [];
-  const total = { requests: 0, answered: 0, results: 0, calls: 0, returned: 0, free: 0, events: 0 };
+  const total = {
+    requests: 0,
+    answered: 0,
+    results: 0,
+    throughMcp: 0,
+    calls: 0,
+    returned: 0,
+    free: 0,
+    events: 0,
+  };
   for (const { account, credits, topUps, observations, keyChanges } of owners) {
     const deliveries = receiver.received.filter(({ path }) => path === `/${account.accountId}`);
     const found = attribute({
@@ -64,6 +73,9 @@ export async function attributeAll(
     total.requests += observations.length;
     total.answered += observations.filter(({ response }) => response !== null).length;
     total.results += observations.filter(({ response }) => response?.status === 200).length;
+    total.throughMcp += observations.filter(
+      ({ through, response }) => through !== 'http' && response?.status === 200,
+    ).length;
     total.calls += found.calls;
     total.returned += found.returned;
     total.free += found.free;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { recordAt } from '../../helpers/json.ts';
+import { type Json, recordAt } from '../../helpers/json.ts';
+import { callMessage, resultOf } from '../../helpers/mcp.ts';
 import type { Kind, Plan } from './kinds.ts';
 
 /** One request, and its response as the caller received it. */
@@ -11,6 +12,7 @@ export interface Observation {
   id: string;
   kind: Kind;
   key: string | null;
+  through: Plan['through'];
   /** Name of the API process that got the request. */
   api: string;
   hungUp: boolean;
@@ -24,10 +26,10 @@ export interface Seen {
   /** Error code of the response; null for a result. */
   code: string | null;
   requestId: string;
-  /** Value of the X-Credits-Charged header. */
+  /** Value of the X-Credits-Charged header or of `_meta.charged`; null for a refusal through MCP. */
   charged: string | null;
   replayed: boolean;
-  /** SHA-256 of the response body. */
+  /** SHA-256 of the response body or, through MCP, of the structured content. */
   digest: string;
   /** Whether the output is correct for this call. */
   isRight: boolean;
@@ -59,17 +61,44 @@ interface Settings {
   observe(observation: Observation): void;
 }
 
-function read({ status, headers }: Response, body: string, { kind, id }: Plan): Seen {
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function readHttp(
+  { status, headers }: Response,
+  body: string,
+): { seen: Omit<Seen, 'isRight'>; output: Json } {
   const output = recordAt(JSON.parse(body));
-  return {
+  const seen = {
     status,
     code: status === 200 ? null : String(output.code),
     requestId: headers.get('X-Request-Id') ?? '',
     charged: headers.get('X-Credits-Charged'),
     replayed: headers.get('Idempotent-Replayed') === 'true',
-    digest: createHash('sha256').update(body).digest('hex'),
-    isRight: status === 200 && kind.isRight(output, id),
+    digest: sha256(body),
   };
+  return { seen, output };
+}
+
+function readMcp(response: Response, body: string): { seen: Omit<Seen, 'isRight'>; output: Json } {
+  const result = resultOf(body);
+  const output = recordAt(result.structuredContent);
+  const { charged = null, replayed = false } = recordAt(result._meta ?? {});
+  const seen = {
+    status: result.isError === true ? Number(output.status) : 200,
+    code: result.isError === true ? String(output.code) : null,
+    requestId: response.headers.get('X-Request-Id') ?? '',
+    charged: charged === null ? null : String(charged),
+    replayed: replayed === true,
+    digest: sha256(JSON.stringify(output)),
+  };
+  return { seen, output };
+}
+
+function read(response: Response, body: string, { kind, id, through }: Plan): Seen {
+  // A request that is refused before its message is read gets problem details instead of a JSON-RPC response.
+  const isMcp = through !== 'http' && response.status === 200;
+  const { seen, output } = isMcp ? readMcp(response, body) : readHttp(response, body);
+  return { ...seen, isRight: seen.status === 200 && kind.isRight(output, id) };
 }
 
 /**
@@ -96,18 +125,22 @@ const isFinal = (seen: Seen | null): boolean =>
 
 export function createCaller({ accountId, apiKey, baseUrls, target, observe }: Settings): Caller {
   async function send(plan: Plan, hangUpMs: number | null, api = plan.api): Promise<Seen | null> {
-    const { id, kind, key } = plan;
+    const { id, kind, key, through } = plan;
     const index = api % baseUrls.length;
-    const init = {
-      method: 'POST',
-      headers: {
-        Authorization: `Bearer ${apiKey}`,
-        'Content-Type': 'application/json',
-        ...(key === null ? {} : { 'Idempotency-Key': key }),
-      },
-      body: JSON.stringify(kind.input(id, target)),
-    };
-    const received = await receive(`${baseUrls[index]}/api/v1/tools/${kind.tool}`, init, hangUpMs);
+    const input = kind.input(id, target);
+    const { path, headers, body } =
+      through === 'http'
+        ? {
+            path: `/api/v1/tools/${kind.tool}`,
+            headers: { 'Content-Type': 'application/json', ...(key !== null && { 'Idempotency-Key': key }) },
+            body: JSON.stringify(input),
+          }
+        : {
+            path: '/mcp',
+            ...callMessage(through, kind.tool, input, key === null ? {} : { idempotencyKey: key }),
+          };
+    const init = { method: 'POST', headers: { ...headers, Authorization: `Bearer ${apiKey}` }, body };
+    const received = await receive(`${baseUrls[index]}${path}`, init, hangUpMs);
     const seen = received === null ? null : read(received.response, received.body, plan);
     observe({
       accountId,
@@ -115,6 +148,7 @@ export function createCaller({ accountId, apiKey, baseUrls, target, observe }: S
       id,
       kind,
       key,
+      through,
       api: index === 0 ? 'api' : `api-${index + 1}`,
       hungUp: hangUpMs !== null,
       endedAt: Date.now(),

@@ -106,16 +106,23 @@ function makeLanes({ stack, servers, links, disk, clock }: Targets, fork: () => 
   return lanes.map((faults) => ({ faults, random: fork(), share: faults.length / kinds }));
 }
 
-/** Injects faults in all lanes at the same time. The seed determines the faults of each lane. */
+/**
+ * Injects faults in all lanes at the same time. The seed determines the faults of each lane. When a killed process does
+ * not run again, the other lanes end after their current fault.
+ *
+ * @param stop ends the faults early
+ * @throws the error of the first lane that failed
+ */
 export async function causeFaults(
   count: number,
   targets: Targets,
   fork: () => Random,
   log: (line: string) => void,
+  stop: AbortController,
 ): Promise<Happened[]> {
   const happened: Happened[] = [];
   const run = async ({ faults, random, share }: Lane) => {
-    for (let left = Math.ceil(count * share); left > 0; left--) {
+    for (let left = Math.ceil(count * share); left > 0 && !stop.signal.aborted; left--) {
       const fault = random.pick(faults);
       const [pauseMs, lastsMs] = [random.integer(0, LONGEST_PAUSE_MS), random.integer(100, LONGEST_MS)];
       await sleep(pauseMs);
@@ -131,6 +138,13 @@ export async function causeFaults(
       log(`${new Date(from).toISOString()} ${fault.name} for ${lastsMs} ms; over after ${to - from} ms`);
     }
   };
-  await Promise.all(makeLanes(targets, fork).map(run));
+  const lanes = makeLanes(targets, fork).map((lane) =>
+    run(lane).catch((error: unknown) => {
+      stop.abort();
+      throw error;
+    }),
+  );
+  const ends = await Promise.allSettled(lanes);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
   return happened;
 }

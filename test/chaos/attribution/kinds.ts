@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Json } from '../../helpers/json.ts';
+import { ERAS, type Era } from '../../helpers/mcp.ts';
 import type { Random } from '../../helpers/random.ts';
 
 /** A kind of call, and how it ends when no fault happens. */
@@ -78,7 +79,7 @@ const INVALID: Kind = {
  * Roles of callers; a role determines the kinds of calls. Each caller of an account has its own API key, whose prefix
  * the call list shows for each call.
  */
-export const ROLES = ['keyed', 'unkeyed', 'impatient', 'acting'] as const;
+export const ROLES = ['keyed', 'unkeyed', 'impatient', 'acting', 'agent'] as const;
 export type Role = (typeof ROLES)[number];
 
 const KINDS: Record<Role, readonly Kind[]> = {
@@ -86,6 +87,7 @@ const KINDS: Record<Role, readonly Kind[]> = {
   unkeyed: [HASH, HASH, QR, BCRYPT, GET, LARGE, BROKEN, REFUSED, INVALID],
   impatient: [HASH, QR, BCRYPT, GET, LARGE],
   acting: [POST],
+  agent: [HASH, HASH, GET, LARGE, BROKEN, REFUSED, POST],
 };
 
 /** The kinds of calls that an account makes simultaneously, with too few credits for all of them. */
@@ -96,6 +98,8 @@ export interface Plan {
   id: string;
   kind: Kind;
   key: string | null;
+  /** The interface of the service that the caller uses: the HTTP API, or MCP as clients of one of the eras. */
+  through: 'http' | Era;
   /**
    * One entry per concurrent request: after how many milliseconds its caller disconnects, or null to wait for the
    * response.
@@ -120,12 +124,14 @@ export function planCall(random: Random, role: Role, id: string): Plan {
   const givesUp = random.integer(1, 4) === 1;
   const api = random.integer(0, 1);
   const pauseMs = random.integer(0, 200);
-  const isKeyed = role === 'keyed';
+  const era = random.pick(ERAS);
+  const isKeyed = role === 'keyed' || role === 'agent';
   const first = role === 'impatient' || (hangsUp && role !== 'unkeyed') ? hangUpMs : null;
   return {
     id,
     kind,
     key: isKeyed ? id : null,
+    through: role === 'agent' ? era : 'http',
     requests: [first, ...Array.from({ length: isKeyed ? duplicates - 1 : 0 }, () => null)],
     givesUp: givesUp || !isKeyed,
     api,

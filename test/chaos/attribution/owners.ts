@@ -27,9 +27,6 @@ const TOP_UP_EVERY_MS = 1000;
 const CHANGE_KEYS_EVERY_MS = 500;
 const RETRY_PAUSE_MS = 250;
 const KEY_NAME = 'chaos';
-/** Milliseconds within which all affordable calls of a race must have their results. */
-const RACE_MS = 300_000;
-
 async function newOwner({ makeAccount }: ObservedStack, credits: number): Promise<Owner> {
   const account = await makeAccount(credits);
   return { account, credits, topUps: new Map(), observations: [], keyChanges: [], keyed: [] };
@@ -138,23 +135,28 @@ export async function makeRace(observed: ObservedStack, number: number, random: 
   const caller = callerOf(observed, owner, owner.account.toolsKey);
   const plans = Array.from({ length: calls }, (_, i): Plan => {
     const id = `race-${number}-${i}`;
-    return { id, kind, key: id, requests: [null], givesUp: false, api: i, pauseMs: 0 };
+    const through = i % 2 === 0 ? 'http' : 'modern';
+    return { id, kind, key: id, through, requests: [null], givesUp: false, api: i, pauseMs: 0 };
   });
+  let waiting = plans;
   return {
     owner,
     enough,
     /**
-     * Makes all calls, and repeats those without a result, because a refund of another call may have freed credits.
-     * @returns the number of results
+     * Makes all calls, and repeats those without a result, because a refund of another call may have freed credits. Can be
+     * continued later.
+     *
+     * @param ms milliseconds after which no call is repeated
+     * @returns the number of results so far
      */
-    async run(): Promise<number> {
-      let waiting = plans;
-      for (const end = Date.now() + RACE_MS; calls - waiting.length < enough && Date.now() < end; ) {
+    async run(ms: number): Promise<number> {
+      for (const end = Date.now() + ms; calls - waiting.length < enough && Date.now() < end; ) {
         const responses = await Promise.all(waiting.map((plan) => caller.make(plan)));
-        waiting = waiting.filter((_, i) => !responses[i]?.some((seen) => seen?.status === 200));
+        const succeeded = waiting.filter((_, i) => responses[i]?.some((seen) => seen?.status === 200));
+        for (const plan of succeeded) owner.keyed.push({ caller, plan });
+        waiting = waiting.filter((plan) => !succeeded.includes(plan));
         await sleep(TOP_UP_EVERY_MS);
       }
-      for (const plan of plans) if (!waiting.includes(plan)) owner.keyed.push({ caller, plan });
       return calls - waiting.length;
     },
   };

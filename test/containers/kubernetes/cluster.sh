@@ -4,14 +4,16 @@
 # accepted but not enforced.
 #   cluster.sh up FOLDER     builds what is missing (minutes), starts the node, prints the path of its kubeconfig
 #   cluster.sh load FOLDER   reads images from stdin (`docker save`) into the node
-#   cluster.sh down FOLDER   ends all pods, stops the node and removes its rules from the machine
+#   cluster.sh down FOLDER   ends all pods, stops the node and removes its network rules; unused iptables chains of the kubelet
+#                            stay
 set -euo pipefail
 command=$1 folder=$2
 bin=$folder/bin run=$folder/run
 kubernetes=v1.34.4
 here=$(cd "$(dirname "$0")" && pwd)
-# The address on which names.ts serves DNS. Pods can reach it because it is an address of the node.
-dns=169.254.25.53
+# The node's own address, on which the API server and names.ts (DNS) listen. Pods can reach it. It is not link-local, because
+# Kubernetes accepts no such address as an endpoint of a Service.
+node=10.245.0.1
 between_pods=(-s 10.244.0.0/24 -d 10.244.0.0/24 -j ACCEPT)
 export KUBECONFIG=$run/kubeconfig
 
@@ -81,6 +83,9 @@ configure() {
   token=$(head -c 16 /dev/urandom | od -An -v -tx1 | tr -d ' \n')
   (umask 077 && echo "$token,admin,1,system:masters" >"$run/tokens.csv")
   [ -f "$run/accounts.key" ] || openssl genrsa -out "$run/accounts.key" 2048 2>/dev/null
+  # The certificate by which API servers of extensions, such as KEDA's for metrics, recognise this API server.
+  [ -f "$run/front.key" ] || openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=front \
+    -keyout "$run/front.key" -out "$run/front.crt" 2>/dev/null
   cat >"$run/containerd.toml" <<CONFIG
 version = 2
 root = "$run/containerd"
@@ -117,7 +122,7 @@ CONFIG
   (umask 077 && cat >"$KUBECONFIG" <<CONFIG
 apiVersion: v1
 kind: Config
-clusters: [{ name: test, cluster: { server: "https://127.0.0.1:16443", insecure-skip-tls-verify: true } }]
+clusters: [{ name: test, cluster: { server: "https://$node:16443", certificate-authority: "$run/certificates/apiserver.crt" } }]
 users: [{ name: admin, user: { token: "$token" } }]
 contexts: [{ name: test, context: { cluster: test, user: admin } }]
 current-context: test
@@ -139,7 +144,7 @@ failCgroupV1: false
 # Disables the deletion of images, which otherwise starts when the disk is 85 % full.
 imageGCHighThresholdPercent: 100
 containerRuntimeEndpoint: unix://$run/containerd.sock
-clusterDNS: [$dns]
+clusterDNS: [$node]
 clusterDomain: cluster.local
 evictionHard: { nodefs.available: "1%", imagefs.available: "1%", memory.available: 100Mi }
 CONFIG
@@ -155,14 +160,21 @@ up() {
   configure
   start etcd etcd --data-dir "$run/etcd" --listen-client-urls http://127.0.0.1:23790 \
     --advertise-client-urls http://127.0.0.1:23790 --listen-peer-urls http://127.0.0.1:23800
+  ip address replace "$node/32" dev lo
   start apiserver "$bin/kube-apiserver" --etcd-servers=http://127.0.0.1:23790 --cert-dir="$run/certificates" \
-    --secure-port=16443 --bind-address=127.0.0.1 --kubelet-preferred-address-types=Hostname --token-auth-file="$run/tokens.csv" --authorization-mode=RBAC \
+    --secure-port=16443 --bind-address="$node" --kubelet-preferred-address-types=Hostname \
+    --token-auth-file="$run/tokens.csv" --authorization-mode=RBAC \
+    --requestheader-client-ca-file="$run/front.crt" --requestheader-allowed-names=front \
+    --proxy-client-cert-file="$run/front.crt" --proxy-client-key-file="$run/front.key" \
+    --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
+    --requestheader-extra-headers-prefix=X-Remote-Extra- \
     --service-cluster-ip-range=10.96.0.0/16 --service-account-issuer=https://kubernetes.default.svc \
     --service-account-key-file="$run/accounts.key" --service-account-signing-key-file="$run/accounts.key"
   start containerd containerd -c "$run/containerd.toml"
   wait_for 120 "$bin/kubectl" get --raw /readyz
   start controller-manager "$bin/kube-controller-manager" --kubeconfig="$KUBECONFIG" \
-    --service-account-private-key-file="$run/accounts.key" --controllers='*,-node-ipam-controller'
+    --service-account-private-key-file="$run/accounts.key" --root-ca-file="$run/certificates/apiserver.crt" \
+    --controllers='*,-node-ipam-controller'
   start scheduler "$bin/kube-scheduler" --kubeconfig="$KUBECONFIG"
   start kubelet "$bin/kubelet" --kubeconfig="$KUBECONFIG" --config="$run/kubelet.yaml" --root-dir="$run/kubelet" \
     --hostname-override=localhost
@@ -173,8 +185,7 @@ up() {
   # Accepts packets between pods, because a Docker engine on the machine makes the kernel drop forwarded packets that no
   # rule accepts.
   iptables -C FORWARD "${between_pods[@]}" 2>/dev/null || iptables -I FORWARD "${between_pods[@]}"
-  ip address replace "$dns/32" dev lo
-  start names node "$here/names.ts" "$dns" "$bin/kubectl"
+  start names node "$here/names.ts" "$node" "$bin/kubectl"
   wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/localhost --timeout=1s
   echo "$KUBECONFIG"
 }
@@ -196,15 +207,19 @@ stop() {
 
 down() {
   if [ -f "$run/apiserver.pid" ]; then
-    # Deletes the deployments first, so that they do not replace deleted pods.
-    "$bin/kubectl" delete deployments,jobs --all --all-namespaces --timeout=60s >/dev/null 2>&1 || true
+    # Deletes first what would replace deleted pods. Orphans the pods, because they would otherwise get their own, long grace
+    # period, which a preStop hook uses up.
+    "$bin/kubectl" delete deployments,replicasets,cronjobs,jobs --all --all-namespaces --cascade=orphan --timeout=60s \
+      >/dev/null 2>&1 || true
     "$bin/kubectl" delete pods --all --all-namespaces --grace-period=5 --timeout=120s >/dev/null 2>&1 || true
   fi
   for name in names proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
-  ip address delete "$dns/32" dev lo 2>/dev/null || true
+  ip address delete "$node/32" dev lo 2>/dev/null || true
   iptables -D FORWARD "${between_pods[@]}" 2>/dev/null || true
   "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
   ip link delete cni0 2>/dev/null || true
+  # Mounts that the kubelet leaves, the innermost first.
+  awk -v folder="$run/kubelet" 'index($2, folder) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount || true
   rm -rf "$run/etcd" "$run/certificates"
 }
 

@@ -18,7 +18,7 @@ const CACHE_MS = 2_000;
 const read = async (path: string): Promise<unknown> =>
   JSON.parse((await run(kubectl, ['get', '--raw', path], { timeout: REQUEST_MS })).stdout);
 
-/** Returns the addresses of a name, or null if there is no such service. */
+/** Returns the addresses of the service with this name, or null if there is none. */
 async function lookUp(name: string): Promise<string[] | null> {
   const [, service, namespace] = /^([\w-]+)\.([\w-]+)\.svc\.cluster\.local$/.exec(name) ?? [];
   if (service === undefined) return null;

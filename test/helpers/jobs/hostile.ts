@@ -1,7 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What a decoder process does when a hostile file controls it; a signal name makes it kill itself with that signal. */
-export type Deed = 'answer' | 'pid' | 'env' | 'heap' | 'buffers' | 'spin' | 'wait' | 'exit' | NodeJS.Signals;
+export type Deed =
+  | 'answer'
+  | 'pid'
+  | 'env'
+  | 'heap'
+  | 'buffers'
+  | 'spin'
+  | 'wait'
+  | 'exit'
+  | 'reject'
+  | 'stall'
+  | NodeJS.Signals;
 
 const BLOCK_BYTES = 16 * 2 ** 20;
 
@@ -25,6 +36,12 @@ export default async function hostile(deed: Deed): Promise<unknown> {
       return sleep(3_600_000);
     case 'exit':
       return process.exit(3);
+    case 'reject':
+      Promise.reject(new Error('left unhandled'));
+      await sleep(50);
+      return process.pid;
+    case 'stall':
+      return Promise.withResolvers().promise;
     default:
       process.kill(process.pid, deed);
       return sleep(3_600_000);

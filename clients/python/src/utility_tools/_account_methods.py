@@ -27,6 +27,7 @@ from .types import (
     SecretRotation,
     WebhookEndpoint,
     WebhookEndpointChange,
+    WebhookTest,
 )
 
 
@@ -45,7 +46,7 @@ class AccountMethods:
         return row
 
     def list_calls(self, query: Optional[ListCallsQuery] = None) -> Iterator[Call]:
-        """List calls.  Fetches page after page while you iterate."""
+        """List calls. With `Accept: text/csv` the response has all matching calls as a CSV file (RFC 4180) with a header line, and a column for each phase, such as `runMs`; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/calls", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> Iterator[LedgerEntry]:
@@ -107,9 +108,9 @@ class AccountMethods:
         """Delete a webhook endpoint. Its undelivered events are marked failed."""
         self._request("DELETE", path_of("/api/v1/account/webhooks/{id}", id), None)
 
-    def test_webhook(self, id: str) -> DeliveryAttempt:
-        """Send a test event. Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
-        row: DeliveryAttempt = self._request("POST", path_of("/api/v1/account/webhooks/{id}/test", id), None)
+    def test_webhook(self, id: str, body: Optional[WebhookTest] = None) -> DeliveryAttempt:
+        """Send a test event. Sends one event at once, without retries: `webhook.test`, or another kind with example data. The id of a test event begins with `evt_test_`; nothing in the account changes. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
+        row: DeliveryAttempt = self._request("POST", path_of("/api/v1/account/webhooks/{id}/test", id), body or {})
         return row
 
     def enable_webhook(self, id: str) -> WebhookEndpoint:
@@ -128,7 +129,7 @@ class AccountMethods:
         return row
 
     def resend_deliveries(self, id: str, body: ResendRequest) -> ResendResult:
-        """Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten per second: either those of events since a given time, or those with the given ids. Test events are not resent."""
+        """Resend deliveries. Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are being attempted and test events are not resent."""
         row: ResendResult = self._request("POST", path_of("/api/v1/account/webhooks/{id}/resend", id), body)
         return row
 
@@ -152,7 +153,7 @@ class AsyncAccountMethods:
         return row
 
     def list_calls(self, query: Optional[ListCallsQuery] = None) -> AsyncIterator[Call]:
-        """List calls.  Fetches page after page while you iterate."""
+        """List calls. With `Accept: text/csv` the response has all matching calls as a CSV file (RFC 4180) with a header line, and a column for each phase, such as `runMs`; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/calls", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> AsyncIterator[LedgerEntry]:
@@ -214,9 +215,9 @@ class AsyncAccountMethods:
         """Delete a webhook endpoint. Its undelivered events are marked failed."""
         await self._request("DELETE", path_of("/api/v1/account/webhooks/{id}", id), None)
 
-    async def test_webhook(self, id: str) -> DeliveryAttempt:
-        """Send a test event. Sends one `webhook.test` event at once, without retries. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
-        row: DeliveryAttempt = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/test", id), None)
+    async def test_webhook(self, id: str, body: Optional[WebhookTest] = None) -> DeliveryAttempt:
+        """Send a test event. Sends one event at once, without retries: `webhook.test`, or another kind with example data. The id of a test event begins with `evt_test_`; nothing in the account changes. The response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are running, the response is 429 and nothing is posted."""
+        row: DeliveryAttempt = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/test", id), body or {})
         return row
 
     async def enable_webhook(self, id: str) -> WebhookEndpoint:
@@ -235,7 +236,7 @@ class AsyncAccountMethods:
         return row
 
     async def resend_deliveries(self, id: str, body: ResendRequest) -> ResendResult:
-        """Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten per second: either those of events since a given time, or those with the given ids. Test events are not resent."""
+        """Resend deliveries. Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are being attempted and test events are not resent."""
         row: ResendResult = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/resend", id), body)
         return row
 

@@ -570,7 +570,7 @@ class SmtpTestOutputDomainSpf(TypedDict):
     all: Literal["pass", "fail", "softfail", "neutral", None]
     """Result for senders that nothing else matches, also by `redirect`; null without a valid record."""
     lookups: Union[int, None]
-    """Terms that need DNS, included records counted; at most 10 are allowed. Counting stops at the eleventh."""
+    """Number of terms that need DNS lookups, including those of included records; at most 10 are allowed. Counting stops at the eleventh."""
     voidLookups: Union[int, None]
     """Those of them that found nothing; at most 2 are allowed."""
     included: List["SmtpTestOutputDomainSpfIncludedItem"]
@@ -1048,6 +1048,23 @@ class Account(TypedDict):
     """Credits granted each month."""
 
 
+class CallPhases(TypedDict):
+    accept: Union[int, None]
+    """Authentication, rate limit and validation of the request."""
+    queue: Union[int, None]
+    """Waiting for a place in the pool."""
+    reserve: Union[int, None]
+    """From acceptance until the price was reserved."""
+    wait: Union[int, None]
+    """Waiting for a worker; includes earlier attempts of the tool."""
+    run: Union[int, None]
+    """The tool."""
+    settle: Union[int, None]
+    """From the end of the tool to the charge or refund."""
+    respond: Union[int, None]
+    """From settlement until the response was sent. Not measured for calls with an Idempotency-Key."""
+
+
 class Call(TypedDict):
     id: str
     """Id of the call."""
@@ -1067,6 +1084,8 @@ class Call(TypedDict):
     """Milliseconds from acceptance to settlement; null while the call runs."""
     keyPrefix: Union[str, None]
     """First 9 characters of the API key; null for calls from the dashboard."""
+    phases: Union["CallPhases", None]
+    """Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it was not reached or not measured."""
 
 
 class LedgerEntry(TypedDict):
@@ -1231,6 +1250,8 @@ class AccountEvent(TypedDict):
     """When the event occurred."""
     data: Dict[str, Any]
     """Data of the event; its fields depend on the kind of event."""
+    test: bool
+    """Whether the event is a test that the owner of an endpoint sent. It reports no change."""
     deliveries: List["Delivery"]
     """One delivery per subscribed endpoint."""
 
@@ -1305,9 +1326,25 @@ class WebhookEndpointChange(TypedDict, total=False):
     """Events that the endpoint receives from now on; null: all, including events introduced later."""
 
 
+class DeliveryAttemptRequestHeadersItem(TypedDict):
+    name: str
+    """Name of the header."""
+    value: str
+    """Value of the header."""
+
+
+class DeliveryAttemptResponseHeadersItem(TypedDict):
+    name: str
+    """Name of the header."""
+    value: str
+    """Value of the header."""
+
+
 class DeliveryAttempt(TypedDict):
     id: str
     """Id of the attempt."""
+    deliveryId: str
+    """Id of the delivery."""
     eventId: str
     """Id of the event."""
     event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]
@@ -1324,6 +1361,17 @@ class DeliveryAttempt(TypedDict):
     """Why there was no response; null if there was one."""
     responseBody: Union[str, None]
     """First 16 KiB of the response body as text; null if there was no response or it is more than 30 days old."""
+    url: Union[str, None]
+    """URL to which the event was posted, without its query; null if the attempt is more than 30 days old."""
+    requestHeaders: Union[List["DeliveryAttemptRequestHeadersItem"], None]
+    """Headers of the request in addition to `Host` and `Content-Length`; null if the attempt is more than 30 days old."""
+    responseHeaders: Union[List["DeliveryAttemptResponseHeadersItem"], None]
+    """Headers of the response, at most 8 KiB and without the values of cookies; null if there was no response or it is more than 30 days old."""
+
+
+class WebhookTest(TypedDict, total=False):
+    event: Literal["credits.low", "credits.exhausted", "credits.granted", "api_key.created", "api_key.changed", "api_key.rotated", "api_key.revoked", "webhook.test"]
+    """Kind of event to send. Its `data` is an example."""
 
 
 class SecretRotation(TypedDict, total=False):
@@ -1338,9 +1386,9 @@ class RotatedSecret(TypedDict):
 
 class ResendRequest(TypedDict, total=False):
     since: str
-    """Resend deliveries of events that occurred at this time or later."""
+    """Resend held and failed deliveries of events that occurred at this time or later."""
     deliveryIds: List[str]
-    """Ids of the deliveries to resend."""
+    """Ids of the deliveries to resend, which may also be delivered ones or wait for their next attempt."""
 
 
 class ResendResult(TypedDict):
@@ -1353,6 +1401,7 @@ ListCallsQuery = TypedDict(
     {
         "tool": str,
         "state": Literal["running", "charged", "refunded", "refused"],
+        "key": str,
         "from": str,
         "to": str,
         "limit": int,
@@ -1413,7 +1462,7 @@ class CreditsLowEvent(TypedDict):
     """A charge took the balance from 25 or more to below 25."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["credits.low"]
     """Kind of event."""
     createdAt: str
@@ -1432,7 +1481,7 @@ class CreditsExhaustedEvent(TypedDict):
     """A charge took the balance to zero. Calls fail with 402 until credits are added."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["credits.exhausted"]
     """Kind of event."""
     createdAt: str
@@ -1455,7 +1504,7 @@ class CreditsGrantedEvent(TypedDict):
     """Credits were added by a purchase, the monthly allowance or an operator."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["credits.granted"]
     """Kind of event."""
     createdAt: str
@@ -1473,10 +1522,10 @@ class ApiKeyCreatedEventData(TypedDict):
 
 
 class ApiKeyCreatedEvent(TypedDict):
-    """An API key was created."""
+    """An API key was created, or a client was connected by OAuth."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["api_key.created"]
     """Kind of event."""
     createdAt: str
@@ -1497,7 +1546,7 @@ class ApiKeyChangedEvent(TypedDict):
     """The name, tools, expiry or limits of an API key were changed."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["api_key.changed"]
     """Kind of event."""
     createdAt: str
@@ -1518,7 +1567,7 @@ class ApiKeyRotatedEvent(TypedDict):
     """An API key got a new secret."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["api_key.rotated"]
     """Kind of event."""
     createdAt: str
@@ -1536,10 +1585,10 @@ class ApiKeyRevokedEventData(TypedDict):
 
 
 class ApiKeyRevokedEvent(TypedDict):
-    """An API key was revoked."""
+    """An API key, or the connection of a client, was revoked."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["api_key.revoked"]
     """Kind of event."""
     createdAt: str
@@ -1558,7 +1607,7 @@ class WebhookTestEvent(TypedDict):
     """The owner of the endpoint sent a test event."""
 
     id: str
-    """Id of the event, the same on every attempt. Ignore an id that you have processed already."""
+    """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
     event: Literal["webhook.test"]
     """Kind of event."""
     createdAt: str

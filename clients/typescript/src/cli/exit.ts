@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError, TimeoutError, UtilityToolsError } from '../errors.ts';
+import { ApiError, ConnectionError, TimeoutError } from '../errors.ts';
 
 /** Exit codes by kind of error. */
 export const EXIT = {
@@ -33,6 +33,6 @@ export function exitKindOf(error: unknown): ExitKind {
   if (error instanceof UsageError) return 'usage';
   if (error instanceof ApiError) return kindOfCode(error);
   if (error instanceof ConnectionError || error instanceof TimeoutError) return 'connection';
-  if (error instanceof UtilityToolsError && error.name === 'AbortError') return 'interrupted';
+  if (error instanceof Error && error.name === 'AbortError') return 'interrupted';
   return 'unexpected';
 }

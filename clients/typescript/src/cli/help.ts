@@ -15,8 +15,8 @@ const GLOBAL = `Options of every tool:
 `;
 
 const ENVIRONMENT = `Environment:
-  UTILITY_TOOLS_API_KEY  API key of scope "tools"; create one in the dashboard of the service
-  UTILITY_TOOLS_URL      URL of the service (default: http://127.0.0.1:8080)
+  UTILITY_TOOLS_API_KEY  API key of scope "tools" (default: the key of "utility-tools login")
+  UTILITY_TOOLS_URL      URL of the service (default: that of the key of "login", or else http://127.0.0.1:8080)
 `;
 
 const exitCodes = (): string =>
@@ -83,6 +83,9 @@ export function programHelp(commands: readonly Command[]): string {
 Tools (the service may have changed its prices):
 ${rows.join('')}
 utility-tools TOOL --help lists the options of a tool.
+
+utility-tools login [--base-url URL]   Get an API key that you approve in the browser, and store it
+utility-tools logout                   Revoke and delete the stored key
 
 ${ENVIRONMENT}
 ${exitCodes()}`;

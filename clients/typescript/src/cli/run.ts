@@ -6,19 +6,13 @@ import type { CallOptions } from '../options.ts';
 import { fileOf, type Result } from '../result.ts';
 import { type Invocation, readInvocation } from './arguments.ts';
 import type { Command } from './command.ts';
+import { readCredentials } from './credentials.ts';
 import { EXIT, exitKindOf, UsageError } from './exit.ts';
 import { programHelp, toolHelp } from './help.ts';
+import { login, logout } from './login.ts';
+import type { Surroundings } from './surroundings.ts';
 
 type Output = Record<string, unknown>;
-
-/** The environment variables, output streams and interrupt signal of the command. */
-export interface Surroundings {
-  env: Readonly<Record<string, string | undefined>>;
-  out(data: string | Uint8Array): void;
-  progress(line: string): void;
-  /** Aborted by Ctrl-C. */
-  signal: AbortSignal;
-}
 
 /** Runs a tool by its name. */
 class AnyTool extends UtilityTools {
@@ -27,14 +21,22 @@ class AnyTool extends UtilityTools {
   }
 }
 
-function keyOf(env: Surroundings['env']): string {
+/** The key and URL: those of the command line and environment, or else those that `login` has stored. */
+async function credentialsOf(
+  env: Surroundings['env'],
+  chosenUrl: string | undefined,
+): Promise<{ apiKey: string; baseUrl: string | undefined }> {
+  const baseUrl = chosenUrl ?? env.UTILITY_TOOLS_URL;
   const key = env.UTILITY_TOOLS_API_KEY;
-  if (key === undefined || key.trim() === '')
-    throw new UsageError(
-      'UTILITY_TOOLS_API_KEY is not set. Create a key of scope "tools" in the dashboard of the service, then: ' +
-        'export UTILITY_TOOLS_API_KEY=ut_…',
-    );
-  return key;
+  if (key !== undefined && key.trim() !== '') return { apiKey: key, baseUrl };
+  const stored = await readCredentials(env);
+  // A key is sent only to the service that it is for.
+  if (stored !== null && (baseUrl === undefined || baseUrl.replace(/\/+$/, '') === stored.baseUrl))
+    return stored;
+  throw new UsageError(
+    'UTILITY_TOOLS_API_KEY is not set, and you are not signed in to this service. Run "utility-tools login", or create a ' +
+      'key of scope "tools" in the dashboard of the service, then: export UTILITY_TOOLS_API_KEY=ut_…',
+  );
 }
 
 /** `field: value` for each field, or JSON. */
@@ -82,8 +84,7 @@ async function runTool(command: Command, args: string[], surroundings: Surroundi
     );
   const progress = invocation.quiet ? () => undefined : surroundings.progress;
   const client = new AnyTool({
-    apiKey: keyOf(env),
-    baseUrl: invocation.baseUrl ?? env.UTILITY_TOOLS_URL,
+    ...(await credentialsOf(env, invocation.baseUrl)),
     onRetry: ({ attempt, delayMs, error }) =>
       progress(`Attempt ${attempt} failed: ${error.message}\nRetrying in ${(delayMs / 1000).toFixed(1)} s …`),
   });
@@ -111,6 +112,10 @@ export async function run(args: string[], surroundings: Surroundings): Promise<n
   try {
     if (name === '--help' || name === '-h' || name === 'help') {
       surroundings.out(programHelp(COMMANDS));
+      return EXIT.success.code;
+    }
+    if (name === 'login' || name === 'logout') {
+      await (name === 'login' ? login : logout)(rest, surroundings);
       return EXIT.success.code;
     }
     const command = COMMANDS.find((it) => it.name === name);

@@ -26,6 +26,7 @@ import type {
   SecretRotation,
   WebhookEndpoint,
   WebhookEndpointChange,
+  WebhookTest,
 } from './types.ts';
 
 /** A method for each operation of the Account API. */
@@ -39,7 +40,12 @@ export abstract class AccountMethods {
     return this.read<Account>({ method: 'GET', path: '/api/v1/account' }, options);
   }
 
-  /** List calls. Fetches page after page while you iterate. */
+  /**
+   * List calls. With `Accept: text/csv` the response has all matching calls as a CSV file (RFC 4180)
+   * with a header line, and a column for each phase, such as `runMs`; `limit` and `cursor` are ignored.
+   * Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page
+   * while you iterate.
+   */
   listCalls(query: ListCallsQuery = {}, options?: RequestOptions): AsyncGenerator<Call, void, undefined> {
     return this.list<Call>({ method: 'GET', path: '/api/v1/account/calls', query }, options);
   }
@@ -129,13 +135,14 @@ export abstract class AccountMethods {
   }
 
   /**
-   * Send a test event. Sends one `webhook.test` event at once, without retries. The response is the
-   * attempt, even if the receiver failed. A failed test counts as a failed attempt. An account may send
-   * 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for the endpoint are
-   * running, the response is 429 and nothing is posted.
+   * Send a test event. Sends one event at once, without retries: `webhook.test`, or another kind with
+   * example data. The id of a test event begins with `evt_test_`; nothing in the account changes. The
+   * response is the attempt, even if the receiver failed. A failed test counts as a failed attempt. An
+   * account may send 60 tests a minute, in bursts of at most 20. Above that, or when ten requests for
+   * the endpoint are running, the response is 429 and nothing is posted.
    */
-  testWebhook(id: string, options?: RequestOptions): Promise<DeliveryAttempt> {
-    return this.read<DeliveryAttempt>({ method: 'POST', path: `/api/v1/account/webhooks/${encodeURIComponent(id)}/test` }, options);
+  testWebhook(id: string, body: WebhookTest = {}, options?: RequestOptions): Promise<DeliveryAttempt> {
+    return this.read<DeliveryAttempt>({ method: 'POST', path: `/api/v1/account/webhooks/${encodeURIComponent(id)}/test`, body }, options);
   }
 
   /**
@@ -164,9 +171,11 @@ export abstract class AccountMethods {
   }
 
   /**
-   * Resend held and failed deliveries. Queues held and failed deliveries of the last 14 days again, ten
-   * per second: either those of events since a given time, or those with the given ids. Test events are
-   * not resent.
+   * Resend deliveries. Queues deliveries of the last 14 days again, ten per second: either the held and
+   * failed ones of events since a given time, or those with the given ids, which may also be delivered
+   * ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A
+   * single id is attempted at once, even during the pause after a failed attempt. Deliveries that are
+   * being attempted and test events are not resent.
    */
   resendDeliveries(id: string, body: ResendRequest, options?: RequestOptions): Promise<ResendResult> {
     return this.read<ResendResult>({ method: 'POST', path: `/api/v1/account/webhooks/${encodeURIComponent(id)}/resend`, body }, options);

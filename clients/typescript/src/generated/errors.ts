@@ -17,6 +17,7 @@ export const REMEDIES = {
   not_found: "Check the path and the id. Resources of other accounts are reported as not found.",
   method_not_allowed: "Use a method listed in the Allow header. Tools are called with POST.",
   idempotency_key_used: "Use a new Idempotency-Key. Responses of tools that take secret fields are not stored, so a repeated request cannot receive the first request's response.",
+  cancelled: "The owner of the account cancelled the call in the dashboard. Send it again if you still need the result.",
   key_inactive: "Create a new key. Revoked and expired keys cannot be changed or restored.",
   endpoint_disabled: "Repair the receiver, then enable the webhook endpoint again.",
   limit_reached: "Revoke an API key or delete a webhook endpoint that you no longer need.",

@@ -632,8 +632,8 @@ export interface SmtpTestOutput {
       /** Result for senders that nothing else matches, also by `redirect`; null without a valid record. */
       all: "pass" | "fail" | "softfail" | "neutral" | null;
       /**
-       * Terms that need DNS, included records counted; at most 10 are allowed. Counting stops at the
-       * eleventh.
+       * Number of terms that need DNS lookups, including those of included records; at most 10 are allowed.
+       * Counting stops at the eleventh.
        */
       lookups: number | null;
       /** Those of them that found nothing; at most 2 are allowed. */
@@ -1216,6 +1216,26 @@ export interface Call {
   durationMs: number | null;
   /** First 9 characters of the API key; null for calls from the dashboard. */
   keyPrefix: string | null;
+  /**
+   * Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it
+   * was not reached or not measured.
+   */
+  phases: {
+    /** Authentication, rate limit and validation of the request. */
+    accept: number | null;
+    /** Waiting for a place in the pool. */
+    queue: number | null;
+    /** From acceptance until the price was reserved. */
+    reserve: number | null;
+    /** Waiting for a worker; includes earlier attempts of the tool. */
+    wait: number | null;
+    /** The tool. */
+    run: number | null;
+    /** From the end of the tool to the charge or refund. */
+    settle: number | null;
+    /** From settlement until the response was sent. Not measured for calls with an Idempotency-Key. */
+    respond: number | null;
+  } | null;
 }
 
 export interface LedgerEntry {
@@ -1443,6 +1463,8 @@ export interface AccountEvent {
   createdAt: string;
   /** Data of the event; its fields depend on the kind of event. */
   data: Record<string, unknown>;
+  /** Whether the event is a test that the owner of an endpoint sent. It reports no change. */
+  test: boolean;
   /** One delivery per subscribed endpoint. */
   deliveries: Delivery[];
 }
@@ -1526,6 +1548,8 @@ export interface WebhookEndpointChange {
 export interface DeliveryAttempt {
   /** Id of the attempt. */
   id: string;
+  /** Id of the delivery. */
+  deliveryId: string;
   /** Id of the event. */
   eventId: string;
   /** Kind of event. */
@@ -1545,6 +1569,33 @@ export interface DeliveryAttempt {
    * old.
    */
   responseBody: string | null;
+  /** URL to which the event was posted, without its query; null if the attempt is more than 30 days old. */
+  url: string | null;
+  /**
+   * Headers of the request in addition to `Host` and `Content-Length`; null if the attempt is more than
+   * 30 days old.
+   */
+  requestHeaders: {
+    /** Name of the header. */
+    name: string;
+    /** Value of the header. */
+    value: string;
+  }[] | null;
+  /**
+   * Headers of the response, at most 8 KiB and without the values of cookies; null if there was no
+   * response or it is more than 30 days old.
+   */
+  responseHeaders: {
+    /** Name of the header. */
+    name: string;
+    /** Value of the header. */
+    value: string;
+  }[] | null;
+}
+
+export interface WebhookTest {
+  /** Kind of event to send. Its `data` is an example. Default: "webhook.test". */
+  event?: "credits.low" | "credits.exhausted" | "credits.granted" | "api_key.created" | "api_key.changed" | "api_key.rotated" | "api_key.revoked" | "webhook.test" | undefined;
 }
 
 export interface SecretRotation {
@@ -1558,9 +1609,9 @@ export interface RotatedSecret {
 }
 
 export interface ResendRequest {
-  /** Resend deliveries of events that occurred at this time or later. */
+  /** Resend held and failed deliveries of events that occurred at this time or later. */
   since?: string | undefined;
-  /** Ids of the deliveries to resend. */
+  /** Ids of the deliveries to resend, which may also be delivered ones or wait for their next attempt. */
   deliveryIds?: readonly string[] | undefined;
 }
 
@@ -1575,6 +1626,8 @@ export interface ListCallsQuery {
   tool?: string | undefined;
   /** Only calls in this state. */
   state?: "running" | "charged" | "refunded" | "refused" | undefined;
+  /** Only calls with the key of this id; `dashboard`: only calls from the dashboard. */
+  key?: string | undefined;
   /** Only calls accepted at this time or later. */
   from?: string | undefined;
   /** Only calls accepted before this time. */
@@ -1619,7 +1672,10 @@ export interface ListAttemptsQuery {
 
 /** A charge took the balance from 25 or more to below 25. */
 export interface CreditsLowEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "credits.low";
@@ -1637,7 +1693,10 @@ export interface CreditsLowEvent {
 
 /** A charge took the balance to zero. Calls fail with 402 until credits are added. */
 export interface CreditsExhaustedEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "credits.exhausted";
@@ -1653,7 +1712,10 @@ export interface CreditsExhaustedEvent {
 
 /** Credits were added by a purchase, the monthly allowance or an operator. */
 export interface CreditsGrantedEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "credits.granted";
@@ -1671,9 +1733,12 @@ export interface CreditsGrantedEvent {
   };
 }
 
-/** An API key was created. */
+/** An API key was created, or a client was connected by OAuth. */
 export interface ApiKeyCreatedEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "api_key.created";
@@ -1691,7 +1756,10 @@ export interface ApiKeyCreatedEvent {
 
 /** The name, tools, expiry or limits of an API key were changed. */
 export interface ApiKeyChangedEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "api_key.changed";
@@ -1709,7 +1777,10 @@ export interface ApiKeyChangedEvent {
 
 /** An API key got a new secret. */
 export interface ApiKeyRotatedEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "api_key.rotated";
@@ -1725,9 +1796,12 @@ export interface ApiKeyRotatedEvent {
   };
 }
 
-/** An API key was revoked. */
+/** An API key, or the connection of a client, was revoked. */
 export interface ApiKeyRevokedEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "api_key.revoked";
@@ -1745,7 +1819,10 @@ export interface ApiKeyRevokedEvent {
 
 /** The owner of the endpoint sent a test event. */
 export interface WebhookTestEvent {
-  /** Id of the event, the same on every attempt. Ignore an id that you have processed already. */
+  /**
+   * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
+   * tests begin with `evt_test_`.
+   */
   id: string;
   /** Kind of event. */
   event: "webhook.test";

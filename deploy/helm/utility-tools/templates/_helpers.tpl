@@ -28,10 +28,20 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ .root.Values.image.prefix }}{{ .component }}:{{ include "utility-tools.tag" .root }}
 {{- end }}
 
+{{- /* Returns "true" for the components that process content of strangers, and reach nothing but the gateway. */}}
+{{- define "utility-tools.confined" -}}
+{{ if has .component (list "browser" "heavy") }}true{{ end }}
+{{- end }}
+
 {{- /* `<VARIABLE>: <reference>` of the secrets that a component reads. */}}
 {{- define "utility-tools.secrets" -}}
 {{- $secrets := .root.Values.secrets -}}
-{{- $read := dict "MASTER_KEYS" $secrets.masterKeys "MONGODB_URI" $secrets.mongodbUri "OTEL_EXPORTER_OTLP_HEADERS" $secrets.otlpHeaders -}}
+{{- $read := dict "MASTER_KEYS" $secrets.masterKeys "OTEL_EXPORTER_OTLP_HEADERS" $secrets.otlpHeaders -}}
+{{- if eq .component "gateway" -}}
+{{- $read = dict "MONGODB_URI" $secrets.mongodbGatewayUri -}}
+{{- else if not (include "utility-tools.confined" .) -}}
+{{- $read = set $read "MONGODB_URI" $secrets.mongodbUri -}}
+{{- end -}}
 {{- if eq .component "api" -}}
 {{- $read = merge $read (dict "SMTP_URL" $secrets.smtpUrl "STRIPE_SECRET_KEY" $secrets.stripeSecretKey "STRIPE_WEBHOOK_SECRET" $secrets.stripeWebhookSecret) -}}
 {{- end -}}
@@ -42,14 +52,71 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 {{- end }}
 
+{{- /* Variables that say how a component connects to Temporal: directly, or through the gateway. */}}
+{{- define "utility-tools.temporal" -}}
+{{- $tls := .root.Values.temporal.tls -}}
+{{- $confined := include "utility-tools.confined" . -}}
+TEMPORAL_NAMESPACE: {{ .root.Values.temporal.namespace | quote }}
+{{- if $confined }}
+{{- /* The variable in which Kubernetes gives pods the address of the Service. */}}
+{{- $host := printf "$(%s_GATEWAY_SERVICE_HOST)" (include "utility-tools.name" .root | upper | replace "-" "_") }}
+GATEWAY_URL: http://{{ $host }}:3128
+TEMPORAL_ADDRESS: {{ $host }}:7233
+TEMPORAL_TLS_SERVER_NAME: gateway
+{{- else }}
+TEMPORAL_ADDRESS: {{ .root.Values.temporal.address | quote }}
+{{- with $tls.serverName }}
+TEMPORAL_TLS_SERVER_NAME: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- if or $confined $tls.serverCa.name }}
+TEMPORAL_TLS_SERVER_CA_CERT_PATH: /certificates/ca.crt
+{{- end }}
+{{- if or $confined $tls.clientSecret }}
+TEMPORAL_TLS_CLIENT_CERT_PATH: /certificates/tls.crt
+TEMPORAL_TLS_CLIENT_KEY_PATH: /certificates/tls.key
+{{- end }}
+{{- end }}
+
+{{- /* Volume with the certificates of these variables; none without TLS. */}}
+{{- define "utility-tools.certificates" -}}
+{{- $tls := .root.Values.temporal.tls -}}
+{{- if include "utility-tools.confined" . }}
+- name: certificates
+  secret: { secretName: {{ get .root.Values.gateway.certificates .component }}, defaultMode: 0440 }
+{{- else if or $tls.clientSecret $tls.serverCa.name }}
+- name: certificates
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- with $tls.clientSecret }}
+      - secret:
+          name: {{ . }}
+          items: [{ key: tls.crt, path: tls.crt }, { key: tls.key, path: tls.key }]
+      {{- end }}
+      {{- with $tls.serverCa }}
+      {{- if .name }}
+      - secret:
+          name: {{ .name }}
+          items: [{ key: {{ .key }}, path: ca.crt }]
+      {{- end }}
+      {{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* Environment of a component; values override the chart's own entries. */}}
 {{- define "utility-tools.env" -}}
 {{- $values := .root.Values -}}
-{{- $env := dict "TEMPORAL_ADDRESS" $values.temporal.address "TEMPORAL_NAMESPACE" $values.temporal.namespace -}}
+{{- $env := fromYaml (include "utility-tools.temporal" .) -}}
 {{- if eq .component "api" -}}
 {{- $env = merge $env (dict "PUBLIC_URL" $values.publicUrl "TEMPORAL_UI_URL" $values.temporal.uiUrl) -}}
 {{- else if and (eq .component "orchestrator") $values.workerVersioning.enabled -}}
 {{- $env = set $env "BUILD_ID" ($values.workerVersioning.buildId | default (include "utility-tools.tag" .root)) -}}
+{{- else if eq .component "gateway" -}}
+{{- $env = merge $env (dict "GATEWAY_PORT" "3128" "GATEWAY_TEMPORAL_PORT" "7233" "GATEWAY_CERTIFICATES" "/gateway") -}}
+{{- else if include "utility-tools.confined" . -}}
+{{- /* Set here, because the variables of Services with such names would replace them. */ -}}
+{{- $env = merge $env (dict "INTERNAL_PORT" "9090" "SDK_METRICS_PORT" "0" "GATEWAY_PORT" "3128" "GATEWAY_TEMPORAL_PORT" "7233") -}}
 {{- end -}}
 {{- range $variable, $_ := fromYaml (include "utility-tools.secrets" .) -}}
 {{- $env = set $env (printf "%s_FILE" $variable) (printf "/run/secrets/%s" (lower $variable)) -}}
@@ -67,7 +134,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 allowPrivilegeEscalation: false
 capabilities: { drop: [ALL] }
 readOnlyRootFilesystem: true
-{{- if has .component (list "browser" "heavy") }}
+{{- if include "utility-tools.confined" . }}
 seccompProfile: { type: Unconfined }
 {{- if .root.Values.sandbox.appArmorUnconfined }}
 appArmorProfile: { type: Unconfined }
@@ -106,4 +173,15 @@ fsGroup: 1000
 {{- else -}}
 {{ if and .root.Values.keda.enabled (hasKey .root.Values.keda.pools .component) }}true{{ end }}
 {{- end -}}
+{{- end }}
+
+{{- /* Rule of a policy for the addresses of a database. Argument: its ports, and peers as `to`. */}}
+{{- define "utility-tools.peers" -}}
+- ports:
+    {{- range .ports }}
+    - port: {{ . }}
+    {{- end }}
+  {{- with .to }}
+  to: {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end }}

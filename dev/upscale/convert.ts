@@ -131,9 +131,9 @@ function convertLayer(
  * Converts a TensorFlow.js network of UpscalerJS to ONNX, with the same weights. The channel dimension comes first.
  *
  * @param path path of model.json
- * @returns the ONNX model, and the names of its input and output, which are images of shape [1, 3, height, width]
+ * @returns the ONNX model, whose input and output are images of shape [1, 3, height, width]
  */
-export function convertModel(path: string): { bytes: Buffer; input: string; output: string } {
+export function convertModel(path: string): Buffer {
   const topology: unknown = JSON.parse(readFileSync(path, 'utf8'));
   if (!isTopology(topology)) throw new Error(`${path} is not a model`);
   const { layers, output_layers: outputs } = topology.modelTopology.model_config.config;
@@ -142,5 +142,5 @@ export function convertModel(path: string): { bytes: Buffer; input: string; outp
   const [output] = outputs[0] ?? [];
   if (input === undefined || output === undefined) throw new Error(`${path} has no input or no output`);
   const parts = layers.flatMap((layer) => convertLayer(layer, weights));
-  return { bytes: model(parts, input, output), input, output };
+  return model(parts, input, output);
 }

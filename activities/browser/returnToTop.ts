@@ -1,0 +1,69 @@
+import type { JSHandle } from 'puppeteer';
+import { expandScroller, SCROLLER, scrollHeight, scrollTo } from './page/scrollers.ts';
+import {
+  hasScripts,
+  notifyResize,
+  notifyScroll,
+  pretendTallViewport,
+  STILL,
+  stopHandlers,
+} from './page/scrollHandlers.ts';
+import type { RenderPage } from './pool.ts';
+import type { Requests } from './requests.ts';
+import { within } from './within.ts';
+
+const ANSWER_MS = 2_000;
+/** Milliseconds without a request in which scripts react: they may do so after a pause, and may load images. */
+const REACT_MS = 400;
+
+type Restore = JSHandle<() => void>;
+
+const undo = (restore: Restore | undefined) =>
+  restore &&
+  within(
+    restore.evaluate((run) => run()),
+    ANSWER_MS,
+  );
+
+/**
+ * Scrolls back to the top and expands the scroll container to its whole content. From then on, the page's scripts read a
+ * viewport height above that of the page, and `resize` and `scroll` events run their handlers. Scripts that reveal blocks in
+ * the viewport then reveal all blocks. Without this, scripts that run after a delay would miss blocks, and scripts that hide
+ * blocks outside the viewport, in scroll handlers or in each animation frame, would hide them again.
+ *
+ * If the page then grows, one of its parts has a height that a script derives from the viewport. The true size is restored in
+ * that case, and only handlers of scrolling run again with the other heights.
+ *
+ * @param viewport height of the viewport in CSS pixels
+ * @param until time at which to stop waiting for requests, epoch milliseconds
+ */
+export async function returnToTop(
+  { page, world }: Pick<RenderPage, 'page' | 'world'>,
+  requests: Requests,
+  viewport: number,
+  until: number,
+): Promise<void> {
+  const measure = () => within(world.evaluate(scrollHeight, SCROLLER), ANSWER_MS);
+  const pretend = () => within(page.evaluateHandle(pretendTallViewport, SCROLLER), ANSWER_MS);
+  const react = () => requests.waitForIdle(REACT_MS, until);
+
+  const scripted = (await within(world.evaluate(hasScripts), ANSWER_MS)) === true;
+  const restore = scripted ? await pretend() : undefined;
+  await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+  await within(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
+  if (!scripted) return;
+  const before = (await measure()) ?? 0;
+  await within(world.evaluate(notifyResize), ANSWER_MS);
+  await within(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
+  await react();
+  if (((await measure()) ?? 0) > before + viewport) {
+    await undo(restore);
+    await within(world.evaluate(notifyResize), ANSWER_MS);
+    await react();
+    const again = await pretend();
+    await within(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
+    await react();
+    await undo(again);
+  }
+  await within(page.evaluate(stopHandlers, STILL), ANSWER_MS);
+}

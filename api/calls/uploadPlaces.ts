@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../schemas/errors.ts';
+import { createFairQueue, type FairQueue } from './fairQueue.ts';
+
+/** Limits how many large request bodies of one account are received at the same time. */
+export interface UploadPlaces {
+  /**
+   * Waits until the body of the request may be received; at once for a small body. Until then the body is not read, and
+   * TCP's flow control makes the caller wait. Disposing of the result frees the place.
+   *
+   * @throws ServiceError rate_limited if no place becomes free in time, or the caller disconnects
+   */
+  enter(accountId: string, request: IncomingMessage): Promise<Disposable>;
+}
+
+/** Maximum number of large bodies of an account; of the largest size, 5 MB, together 80 MB. */
+const PLACES = 16;
+/** Maximum size in bytes of a body that needs no place. */
+const SMALL_BYTES = 64 * 1024;
+const WAIT_MS = 10_000;
+const RETRY_AFTER_S = 5;
+
+const NO_PLACE: Disposable = { [Symbol.dispose]: () => undefined };
+
+/** A body without a stated length may be of any size. */
+const isSmall = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= SMALL_BYTES;
+
+/** @param waitMs maximum wait for a place in milliseconds; set by tests */
+export function createUploadPlaces(waitMs = WAIT_MS): UploadPlaces {
+  /** The queues of accounts that are sending large bodies, and how many requests use each. */
+  const queues = new Map<string, { queue: FairQueue; users: number }>();
+
+  return {
+    async enter(accountId, request) {
+      if (isSmall(request)) return NO_PLACE;
+      const account = queues.get(accountId) ?? { queue: createFairQueue(PLACES), users: 0 };
+      queues.set(accountId, account);
+      account.users++;
+      const leave = () => {
+        if (--account.users === 0) queues.delete(accountId);
+      };
+      const closed = new AbortController();
+      const onClose = () => closed.abort();
+      request.once('close', onClose);
+      try {
+        const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(waitMs)]);
+        const place = await account.queue.enter(accountId, signal);
+        return {
+          [Symbol.dispose]() {
+            place[Symbol.dispose]();
+            leave();
+          },
+        };
+      } catch (error) {
+        leave();
+        throw new ServiceError('rate_limited', {
+          detail: `At most ${PLACES} large request bodies of an account are received at the same time.`,
+          retryAfter: RETRY_AFTER_S,
+          cause: error,
+        });
+      } finally {
+        request.off('close', onClose);
+      }
+    },
+  };
+}

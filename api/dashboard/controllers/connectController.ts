@@ -1,0 +1,104 @@
+import { type NewKeyBody, newKeyBody } from '../../../schemas/accountRows.ts';
+import { invalidInput } from '../../../schemas/errors.ts';
+import type { Registry } from '../../../schemas/registry.ts';
+import type { Connections, NewConnection } from '../../../store/connections.ts';
+import { newKey } from '../../account/newKey.ts';
+import { keyRow } from '../../account/rows.ts';
+import { actorOf } from '../../auth/actor.ts';
+import { CONNECT_PATH } from '../../auth/oauthPlugin.ts';
+import type { ConnectRequest, OauthServer } from '../../auth/oauthServer.ts';
+import { AUTH_PATH } from '../../auth/sendToAuth.ts';
+import type { Context } from '../../http/context.ts';
+import { createValidator } from '../../http/validator.ts';
+import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
+import { failureOf } from '../authRefusal.ts';
+import { draftOfForm, draftOfKey, fieldsOf, suggestedDraft } from '../components/keyFields.ts';
+import { attempt, formsMayLeadTo, goTo, type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
+import { type ConnectDraft, connectPage } from '../pages/connectPage.ts';
+import { errorPage } from '../pages/errorPage.ts';
+
+interface Dependencies {
+  oauth: Pick<OauthServer, 'authorize' | 'read' | 'approve' | 'deny'>;
+  connections: Pick<Connections, 'approve' | 'ofClient'>;
+  registry: Registry;
+  dispatchEvents: DispatchEvents;
+}
+
+const EXPIRED = 'This request is invalid or has expired. Start again in the application.';
+
+function refuse(ctx: Context, message: string): void {
+  const { requestId } = ctx.state;
+  sendPage(ctx, errorPage({ title: 'Not connected', failure: failureOf(message), requestId }), 400);
+}
+
+/** The origin of an address, or its scheme if the address belongs to a program and not to a server. */
+function sourceOf(address: string): string {
+  const { origin, protocol } = new URL(address);
+  return origin === 'null' ? protocol : origin;
+}
+
+/** Registers the pages on which an owner connects an OAuth client. */
+export function connectPages(pageRouter: PageRouter, deps: Dependencies): void {
+  const { oauth, connections, registry, dispatchEvents } = deps;
+  const validate = createValidator()<NewKeyBody>(newKeyBody);
+  const toolNames = [...registry.keys()];
+
+  pageRouter.public('get', `${AUTH_PATH}/oauth2/authorize`, async (ctx) => {
+    const result = await oauth.authorize(ctx);
+    if ('url' in result) goTo(ctx, result.url);
+    else refuse(ctx, result.refused);
+  });
+
+  /** Converts the form to a connection. @throws ServiceError invalid_input */
+  function connectionOf(accountId: string, request: ConnectRequest, draft: ConnectDraft): NewConnection {
+    const scopes = request.scopes.filter((scope) => draft.scopes.includes(scope));
+    const [scope] = scopes;
+    if (scope === undefined)
+      throw invalidInput([{ pointer: '/scopes', message: 'must have at least one selected' }]);
+    const fields = fieldsOf({ ...draft, name: request.clientName });
+    const limits =
+      scope === 'tools' ? fields : { ...fields, tools: null, dailyBudget: null, monthlyBudget: null };
+    const key = newKey(accountId, validate({ ...limits, scopes: [scope] }), registry);
+    return { ...key, client: { id: request.clientId, account: scopes.includes('account') } };
+  }
+
+  async function draftFor({ viewer }: Visit, request: ConnectRequest): Promise<ConnectDraft> {
+    const current = await connections.ofClient(viewer.account._id, request.clientId);
+    if (current === null) return { ...suggestedDraft(new Date()), scopes: request.scopes };
+    const row = keyRow(current, viewer.account);
+    const scopes = [...row.scopes, ...(current.client?.account ? ['account'] : [])];
+    return { ...draftOfKey(row), scopes };
+  }
+
+  pageRouter.get(
+    CONNECT_PATH,
+    async (visit) => {
+      const { ctx, viewer } = visit;
+      const request = await oauth.read(ctx);
+      if (request === null) return refuse(ctx, EXPIRED);
+      formsMayLeadTo(ctx, sourceOf(request.redirectUri));
+      const draft = await draftFor(visit, request);
+      sendPage(ctx, connectPage({ viewer, request, draft, toolNames, query: ctx.search }));
+    },
+    { returnsAfterSignIn: true },
+  );
+
+  pageRouter.post(CONNECT_PATH, async ({ ctx, viewer, form }) => {
+    const request = await oauth.read(ctx);
+    if (request === null) return refuse(ctx, EXPIRED);
+    formsMayLeadTo(ctx, sourceOf(request.redirectUri));
+    if (form.get('decision') !== 'connect') return goTo(ctx, await oauth.deny(ctx));
+    const draft = { ...draftOfForm(form), scopes: form.getAll('scopes') };
+    const connect = async () => {
+      const accountId = viewer.account._id;
+      const connection = connectionOf(accountId, request, draft);
+      const { _id: id } = await connections.approve(connection, actorOf(ctx));
+      dispatchEvents(accountId);
+      const scopes = request.scopes.filter((scope) => draft.scopes.includes(scope));
+      goTo(ctx, await oauth.approve(ctx, scopes, id));
+    };
+    await attempt(ctx, connect, (failure) =>
+      connectPage({ viewer, request, draft, toolNames, query: ctx.search, failure }),
+    );
+  });
+}

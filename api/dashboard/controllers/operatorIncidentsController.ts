@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { invalidInput, ServiceError } from '../../../schemas/errors.ts';
+import type { Registry } from '../../../schemas/registry.ts';
+import { UPDATE_LENGTH } from '../../../schemas/status.ts';
+import type { Incidents } from '../../../store/incidents.ts';
+import type { Failure } from '../components/alert.ts';
+import { operatorRouter } from '../operatorRouter.ts';
+import { attempt, goTo, type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
+import {
+  INCIDENTS_PATH,
+  incidentPath,
+  operatorIncidentPage,
+  operatorIncidentsPage,
+} from '../pages/operatorIncidentsPage.ts';
+import { single } from '../query.ts';
+
+interface Dependencies {
+  incidents: Incidents;
+  registry: Registry;
+}
+
+/** Registers the operator's pages about incidents. */
+export function operatorIncidentPages(pageRouter: PageRouter, { incidents, registry }: Dependencies): void {
+  const pages = operatorRouter(pageRouter);
+
+  async function page({ ctx, viewer, id }: Visit, more: { draft?: string; failure?: Failure } = {}) {
+    const incident = await incidents.find(id);
+    if (incident === null) throw new ServiceError('not_found');
+    return operatorIncidentPage({
+      viewer,
+      incident,
+      registry,
+      reference: randomUUID(),
+      draft: '',
+      isUpdated: single(ctx, 'done') !== '',
+      ...more,
+    });
+  }
+
+  pages.get(INCIDENTS_PATH, async ({ ctx, viewer }) => {
+    sendPage(ctx, operatorIncidentsPage({ viewer, incidents: await incidents.list(), registry }));
+  });
+
+  pages.get(`${INCIDENTS_PATH}/:id`, async (visit) => sendPage(visit.ctx, await page(visit)));
+
+  pages.post(`${INCIDENTS_PATH}/:id`, async (visit) => {
+    const { ctx, id, form } = visit;
+    const text = form.get('text') ?? '';
+    const reference = form.get('reference') || randomUUID();
+    const apply = async () => {
+      if (text.trim() === '' || text.length > UPDATE_LENGTH)
+        throw invalidInput([{ pointer: '/text', message: `must have 1 to ${UPDATE_LENGTH} characters` }]);
+      if (!(await incidents.update(id, { reference, text }))) throw new ServiceError('not_found');
+      goTo(ctx, `${incidentPath(id)}?done=updated`);
+    };
+    await attempt(ctx, apply, (failure) => page(visit, { draft: text, failure }));
+  });
+}

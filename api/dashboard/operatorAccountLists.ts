@@ -1,0 +1,111 @@
+import type { Accounts } from '../../store/accounts.ts';
+import type { Lists } from '../../store/lists.ts';
+import type { Account, GrantOperator } from '../../store/mongo.ts';
+import type { Page, PageRequest } from '../../store/pages.ts';
+import type { Payments } from '../../store/payments.ts';
+import { callRow, entryRow, keyRow } from '../account/rows.ts';
+import type { Webhooks } from '../webhooks/webhookService.ts';
+import { purchaseTable } from './components/purchaseTable.ts';
+import type { Html } from './html.ts';
+import {
+  callTable,
+  entryTable,
+  grantTable,
+  keyTable,
+  noticeTable,
+  type OperatorEmails,
+  webhookTable,
+} from './pages/operatorAccountTables.ts';
+import { operatorReceiptPath } from './pages/operatorPage.ts';
+import { securityTable } from './pages/securityLogPage.ts';
+
+/** A page of a list of an account. */
+export interface ShownPage {
+  /** Null if the page has no rows. */
+  rows: Html | null;
+  nextCursor: string | null;
+}
+
+/** A list of an account, newest first. */
+interface AccountList {
+  /** The last part of its path, and the id of its section. */
+  name: string;
+  title: string;
+  show(account: Account, page: PageRequest): Promise<ShownPage>;
+}
+
+interface Dependencies {
+  lists: Lists;
+  accounts: Pick<Accounts, 'emailsOf'>;
+  payments: Pick<Payments, 'list'>;
+  webhooks: Pick<Webhooks, 'list'>;
+}
+
+/** Creates the lists that operators see of an account, in their order on its page. */
+export function createAccountLists(deps: Dependencies): readonly AccountList[] {
+  const { lists, accounts, payments, webhooks } = deps;
+
+  const list = <Row>(
+    name: string,
+    title: string,
+    load: (account: Account, page: PageRequest) => Promise<Page<Row>>,
+    table: (rows: readonly Row[], account: Account) => Html | Promise<Html>,
+  ): AccountList => ({
+    name,
+    title,
+    async show(account, page) {
+      const { items, nextCursor } = await load(account, page);
+      return { rows: items.length === 0 ? null : await table(items, account), nextCursor };
+    },
+  });
+
+  /** Reads the addresses of the operators who made the adjustments of a page. */
+  function emailsOf(rows: readonly { operator?: GrantOperator | undefined }[]): Promise<OperatorEmails> {
+    const ids = rows.flatMap(({ operator }) => (typeof operator === 'object' ? operator.accountId : []));
+    return accounts.emailsOf([...new Set(ids)]);
+  }
+
+  return [
+    list(
+      'keys',
+      'Keys',
+      ({ _id }, page) => lists.keys(_id, page),
+      (rows, account) => keyTable(rows.map((row) => keyRow(row, account))),
+    ),
+    list(
+      'calls',
+      'Calls',
+      ({ _id }, page) => lists.calls(_id, {}, page),
+      (rows) => callTable(rows.map(callRow)),
+    ),
+    list(
+      'ledger',
+      'Ledger',
+      ({ _id }, page) => lists.entries(_id, page),
+      async (rows) => {
+        const entries = rows.map((row) => ({ ...entryRow(row), operator: row.operator }));
+        return entryTable(entries, await emailsOf(rows));
+      },
+    ),
+    list(
+      'grants',
+      'Grants and adjustments',
+      ({ _id }, page) => lists.grants(_id, page),
+      async (rows) => grantTable(rows, await emailsOf(rows)),
+    ),
+    list(
+      'payments',
+      'Payments',
+      ({ _id }, page) => payments.list(_id, page),
+      (rows) => purchaseTable(rows, 'Payments, newest first', operatorReceiptPath, { isNamed: true }),
+    ),
+    list('webhooks', 'Webhooks', ({ _id }, page) => webhooks.list(_id, page), webhookTable),
+    list(
+      'security',
+      'Security log',
+      ({ _id }, page) => lists.securityEvents(_id, page),
+      (rows) => securityTable(rows, { isNamed: true }),
+    ),
+    list('notices', 'Emails to the owner', ({ _id }, page) => lists.notices(_id, page), noticeTable),
+  ];
+}

@@ -1,0 +1,17 @@
+/**
+ * Kinds of email, for logs and metrics. `taken`: a sign-up used a registered email address. `change` and `changed`: to
+ * the new and to the old address of a user. `passkey`: a passkey was added or removed.
+ */
+export const MAIL_KINDS = [
+  'verify',
+  'reset',
+  'taken',
+  'disabled',
+  'balance',
+  'change',
+  'changed',
+  'closed',
+  'passkey',
+] as const;
+
+export type MailKind = (typeof MAIL_KINDS)[number];

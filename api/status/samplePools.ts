@@ -1,0 +1,28 @@
+import type { Client } from '@temporalio/client';
+import { POOLS } from '../../schemas/tool.ts';
+import type { PoolSample, Store } from '../../store/mongo.ts';
+import { countOpenCalls, recordSample } from '../../store/poolSamples.ts';
+import { queueState } from '../../workers/platform/healthChecks.ts';
+import { toolQueue } from '../../workflows/contract.ts';
+
+interface Dependencies {
+  store: Store;
+  client: Client;
+  queues: readonly string[];
+}
+
+/** Records the state of all task queues at a minute, for the operator's charts. */
+export async function samplePools({ store, client, queues }: Dependencies, minute: Date): Promise<void> {
+  const [open, states] = await Promise.all([
+    countOpenCalls(store),
+    Promise.all(queues.map((queue) => queueState(client, queue))),
+  ]);
+  const poolOf = (queue: string) => POOLS.find((pool) => toolQueue(pool) === queue);
+  const samples: Record<string, PoolSample> = {};
+  states.forEach((state, index) => {
+    const queue = queues[index] ?? '';
+    const pool = poolOf(queue);
+    samples[queue] = { ...state, calls: pool === undefined ? null : (open.get(pool) ?? 0) };
+  });
+  await recordSample(store, minute, samples);
+}

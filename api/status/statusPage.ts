@@ -1,0 +1,120 @@
+import type { Registry } from '../../schemas/registry.ts';
+import type { ComponentState } from '../../schemas/status.ts';
+import type { IncidentDoc } from '../../store/mongo.ts';
+import { count, moment } from '../dashboard/components/text.ts';
+import { type Html, html } from '../dashboard/html.ts';
+import { plainLayout, SITE_NAME } from '../site/layout.ts';
+import { describe, STATE_WORDS } from './components.ts';
+import type { ComponentStatus, DayStatus, Status } from './status.ts';
+import { dayText, uptimeBars, uptimeText } from './uptimeBars.ts';
+
+export const STATUS_PATH = '/status';
+
+const MINUTE_MS = 60_000;
+const TONES = { ok: 'good', failed: 'bad', unknown: 'unknown' } as const;
+type Tone = (typeof TONES)[ComponentState];
+
+/** The state of the whole service in a sentence. */
+export function headline({ components }: Pick<Status, 'components'>): { text: string; tone: Tone } {
+  const failed = components.filter(({ state }) => state === 'failed').length;
+  if (failed > 0)
+    return { text: `${count(failed, 'component does', 'components do')} not work.`, tone: 'bad' };
+  return components.some(({ state }) => state === 'unknown')
+    ? { text: 'The state of some components is unknown.', tone: 'unknown' }
+    : { text: 'All components work.', tone: 'good' };
+}
+
+function component({ component: id, state, days }: ComponentStatus, registry: Registry): Html {
+  const { name, text } = describe(id, registry);
+  return html`<li>
+<h3>${name}</h3> <span class="state ${TONES[state]}">${STATE_WORDS[state]}</span>
+<p>${text}</p>
+${uptimeBars(name, days)}
+<p class="axis" aria-hidden="true"><span>${count(days.length, 'day')} ago</span><span>${uptimeText(days)}</span><span>today</span></p>
+</li>
+`;
+}
+
+const dayCell = (day: DayStatus | undefined): Html =>
+  html`<td>${day === undefined ? null : dayText(day)}</td>`;
+
+function dayTable(components: readonly ComponentStatus[], registry: Registry): Html {
+  const days = components[0]?.days ?? [];
+  const rows = days.map(
+    (
+      { day },
+      index,
+    ) => html`<tr><th scope="row">${day}</th>${components.map(({ days: own }) => dayCell(own[index]))}</tr>
+`,
+  );
+  return html`<details><summary>View as table</summary>
+<div class="wide" tabindex="0" role="group" aria-label="Uptime by day">
+<table class="days">
+<thead><tr><th scope="col">Day (UTC)</th>${components.map(({ component: id }) => html`<th scope="col">${describe(id, registry).name}</th>`)}</tr></thead>
+<tbody>
+${rows.toReversed()}</tbody>
+</table>
+</div>
+</details>`;
+}
+
+/** The time span of an incident in words. */
+export const spanOf = ({ startedAt, endedAt }: Pick<IncidentDoc, 'startedAt' | 'endedAt'>): Html =>
+  endedAt === null
+    ? html`Since ${moment(startedAt.toISOString())}`
+    : html`${moment(startedAt.toISOString())} to ${moment(endedAt.toISOString())}, ${count(Math.round((endedAt.getTime() - startedAt.getTime()) / MINUTE_MS), 'minute')}`;
+
+function incident(row: IncidentDoc, registry: Registry): Html {
+  const isOpen = row.endedAt === null;
+  return html`<li>
+<h3>${describe(row.component, registry).name} ${isOpen ? 'does not work' : 'did not work'}</h3> <span class="state ${isOpen ? 'bad' : 'good'}">${isOpen ? 'open' : 'resolved'}</span>
+<p>${spanOf(row)}</p>
+${
+  row.updates.length === 0
+    ? null
+    : html`<ul class="updates">
+${row.updates.map(
+  ({ at, text }) => html`<li>${moment(at.toISOString())}: <bdi>${text}</bdi></li>
+`,
+)}</ul>`
+}
+</li>
+`;
+}
+
+const incidentList = ({ incidents }: Status, registry: Registry): Html =>
+  incidents.length === 0
+    ? html`<p>No incidents in the recorded time.</p>`
+    : html`<ol class="incidents">
+${incidents.map((row) => incident(row, registry))}</ol>`;
+
+/** The public status page. */
+export function statusPage(status: Status, registry: Registry, baseUrl: string): string {
+  const { components, checkedAt, isHistoryCurrent } = status;
+  const { text, tone } = headline(status);
+  return plainLayout(
+    {
+      path: STATUS_PATH,
+      title: `Status – ${SITE_NAME}`,
+      description: `Current state, uptime and incidents of the ${SITE_NAME}.`,
+      baseUrl,
+    },
+    html`<h1>Status</h1>
+<p class="overall ${tone}"><strong>${text}</strong> Checked ${moment(checkedAt.toISOString())}.</p>
+${
+  isHistoryCurrent
+    ? null
+    : html`<p class="overall unknown">The history cannot be read at the moment. The days and incidents below can be out of date or missing.</p>`
+}
+<h2 id="components">Components</h2>
+<ul class="components">
+${components.map((it) => component(it, registry))}</ul>
+<p class="quiet">The service checks itself every minute. A day is red or amber if a component failed, and grey for the time without
+checks.</p>
+${dayTable(components, registry)}
+<h2 id="incidents">Incidents</h2>
+${incidentList(status, registry)}
+<p class="quiet">The same as JSON: <a href="${STATUS_PATH}.json">${STATUS_PATH}.json</a></p>`,
+    'service',
+  );
+}

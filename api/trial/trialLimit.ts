@@ -1,0 +1,26 @@
+import type { RateLimit } from '../../schemas/envValues.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Store } from '../../store/mongo.ts';
+import { createAddressLimit } from '../auth/addressLimit.ts';
+
+/** Maximum number of trial calls per client address and hour. */
+export const TRIALS_BY_ADDRESS = 20;
+const WINDOW_SECONDS = 3600;
+
+/** Counts a trial call of a client address. @throws ServiceError rate_limited above the limit */
+export type TrialLimit = (address: string) => Promise<void>;
+
+/** Creates the limit on trial calls per client address. @param limit null disables it */
+export function createTrialLimit(store: Store, limit: RateLimit | null): TrialLimit {
+  if (limit === null) return async () => {};
+  const options = { tableName: 'trials', points: TRIALS_BY_ADDRESS, windowSeconds: WINDOW_SECONDS };
+  const count = createAddressLimit(store, options);
+  return async (address) => {
+    const retryAfter = await count(address);
+    if (retryAfter === null) return;
+    throw new ServiceError('rate_limited', {
+      detail: `An address can make ${TRIALS_BY_ADDRESS} trial calls per hour. Try again in ${Math.ceil(retryAfter / 60)} minutes, or create an account; it has free credits.`,
+      retryAfter,
+    });
+  };
+}

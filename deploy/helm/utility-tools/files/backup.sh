@@ -1,0 +1,1 @@
+../../../../docker/mongodb/backup.sh

@@ -1,0 +1,26 @@
+import test from 'ava';
+import { makeAccount } from '../helpers/account.ts';
+import { runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+
+let stack: Stack;
+
+test.before(async () => {
+  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+});
+test.after.always(() => stack?.stop());
+
+for (const language of ['js', 'python', 'go', 'php'])
+  test(`the quickstart in ${language} runs as it is printed, and shows an error`, async (t) => {
+    const { toolsKey } = await makeAccount(stack, 10);
+    const guide = await (await fetch(`${stack.baseUrl}/docs/quickstart.md`)).text();
+    const snippet = snippetsOf(guide).find((it) => it.language === language) ?? t.fail('no snippet');
+    t.is(
+      await runSnippet(snippet, { API_KEY: toolsKey }),
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n',
+    );
+    const refused = await runSnippet(snippet, { API_KEY: 'ut_wrong' }).catch((error: unknown) =>
+      String(error),
+    );
+    t.regex(refused, /invalid_api_key: /);
+  });

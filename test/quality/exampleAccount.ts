@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { CallDoc } from '../../store/mongo.ts';
+import { withStore } from '../helpers/account.ts';
+import { type Visitor, visitor } from '../helpers/dashboard.ts';
+import type { Receiver } from '../helpers/receiver.ts';
+import { signUp } from '../helpers/session.ts';
+import type { Stack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
+
+const DAY_MS = 86_400_000;
+/** Tools of the invented calls, their prices and their durations in milliseconds. */
+const HISTORY = [
+  { tool: 'website-screenshot', cost: 25, ms: 4200 },
+  { tool: 'dns-lookup', cost: 1, ms: 90 },
+  { tool: 'word-to-pdf', cost: 15, ms: 2600 },
+  { tool: 'hash-text', cost: 1, ms: 40 },
+];
+
+/** A call that ended some days ago. Every ninth call failed. */
+function pastCall(accountId: string, number: number): CallDoc {
+  const { tool, cost, ms } = HISTORY[number % HISTORY.length] ?? { tool: 'ping', cost: 2, ms: 50 };
+  const failed = number % 9 === 4;
+  const startedAt = new Date(Date.now() - (1 + (number % 29)) * DAY_MS);
+  return {
+    _id: randomUUID(),
+    accountId,
+    keyId: null,
+    keyPrefix: null,
+    tool,
+    cost,
+    charged: failed ? 0 : cost,
+    state: failed ? 'refunded' : 'charged',
+    code: failed ? 'target_unreachable' : null,
+    requestId: `req_${randomUUID()}`,
+    startedAt,
+    touchedAt: startedAt,
+    finishedAt: new Date(startedAt.getTime() + ms * (1 + (number % 5) / 10)),
+    actsOnWorld: false,
+  };
+}
+
+/** An account in use, with the paths of pages about single rows. */
+export interface ExampleAccount {
+  owner: Visitor;
+  /** Without `/dashboard`. */
+  paths: Record<'call' | 'key' | 'webhook' | 'delivery' | 'receipt', string>;
+}
+
+const PAYMENT = 'test_';
+
+/** Creates an account with calls of a month, keys, purchases and a webhook endpoint with failed deliveries. */
+export async function createExampleAccount(stack: Stack, receiver: Receiver): Promise<ExampleAccount> {
+  const credentials = { email: 'jane@example.com', password: randomUUID() };
+  const owner = visitor(stack, await signUp(stack.baseUrl, credentials), credentials);
+  const [reference, purchase] = [randomUUID(), randomUUID()];
+  const webhookId = `whe_${reference}`;
+  const events: [string, string][] = ['credits.low', 'credits.granted', 'api_key.created'].map((kind) => [
+    'events',
+    kind,
+  ]);
+  await owner.post('/webhooks', [['url', receiver.url], ['reference', reference], ...events]);
+  await owner.post('/credits/test-checkout', { pack: '1000', reference: purchase });
+  await owner.post('/keys', { name: 'website', scope: 'tools', dailyBudget: '100', monthlyBudget: '2000' });
+  receiver.answer(() => ({ status: 503, body: '{"error":"The database is read-only."}' }));
+  await owner.post('/keys', { name: 'nightly report', scope: 'tools' });
+  await owner.post('/tools/hash-text', { text: 'Hello, world', algorithm: 'sha256' });
+  return withStore(stack, async (store) => {
+    const account = await store.accounts.findOne({ email: credentials.email });
+    if (account === null) throw new Error('there is no account');
+    const of = { accountId: account._id };
+    await store.calls.insertMany(Array.from({ length: 60 }, (_, number) => pastCall(account._id, number)));
+    await until('a delivery has failed', () =>
+      store.webhookEndpoints.findOne({ _id: webhookId, failures: { $gt: 0 } }),
+    );
+    const [call, key, delivery] = await Promise.all([
+      store.calls.findOne({ ...of, tool: 'hash-text', state: 'charged' }, { sort: { startedAt: -1 } }),
+      store.apiKeys.findOne({ ...of, name: 'website' }),
+      store.deliveries.findOne({ endpointId: webhookId, attempts: { $gt: 0 } }, { sort: { _id: -1 } }),
+    ]);
+    return {
+      owner,
+      paths: {
+        call: `/calls/${call?._id}`,
+        key: `/keys/${key?._id}`,
+        webhook: `/webhooks/${webhookId}`,
+        delivery: `/webhooks/${webhookId}/deliveries/${delivery?._id}`,
+        receipt: `/credits/receipts/${PAYMENT}${purchase}`,
+      },
+    };
+  });
+}

@@ -1,0 +1,151 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startTab, type Tab } from '../dashboard/browser.ts';
+import { ARTEFACTS } from '../helpers/artefacts.ts';
+import { oauthClient } from '../helpers/oauth.ts';
+import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { makeUser, signIn } from '../helpers/session.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
+import { createExampleAccount } from './exampleAccount.ts';
+import { LOOKS, type Look, makeSheet, pictureFile } from './pictureSheet.ts';
+
+/**
+ * Takes pictures of the pages at the widths of a telephone, a tablet and a desktop, in both colour schemes: `node
+ * test/quality/pagePictures.ts after before`. They are in test/artefacts/pages/after. The sheets in test/artefacts/sheets show
+ * each page beside its picture in test/artefacts/pages/before, if that folder exists.
+ */
+const [run = 'after', ...earlier] = process.argv.slice(2);
+
+/** Pixels of a page that are in its picture; a WebP picture can have at most 16,383. */
+const HIGHEST = 12_000;
+
+interface Shot {
+  name: string;
+  path: string;
+  /** Cookies of the user; without it nobody is signed in. */
+  cookie?: string;
+  /** Name of the button that is pressed before the pictures. */
+  press?: string;
+}
+
+const SITE: Shot[] = [
+  { name: 'landing', path: '/' },
+  { name: 'documentation', path: '/docs' },
+  { name: 'quickstart', path: '/docs/quickstart' },
+  { name: 'webhooks guide', path: '/docs/webhooks' },
+  { name: 'pricing', path: '/docs/billing' },
+  { name: 'docs website-screenshot', path: '/docs/tools/website-screenshot' },
+  { name: 'docs hash-text', path: '/docs/tools/hash-text' },
+  { name: 'docs smtp-test', path: '/docs/tools/smtp-test' },
+  { name: 'errors', path: '/docs/errors' },
+  { name: 'search', path: '/docs/search?q=webhook' },
+  { name: 'not found', path: '/docs/none' },
+  { name: 'status', path: '/status' },
+  { name: 'sign in', path: '/dashboard/sign-in' },
+  { name: 'sign up', path: '/dashboard/sign-up' },
+];
+
+/** The pages of an account that has been used for a month. */
+async function ownerShots(stack: Stack, receiver: Receiver): Promise<Shot[]> {
+  const { owner, paths } = await createExampleAccount(stack, receiver);
+  const { cookie } = owner;
+  const app = oauthClient(stack.baseUrl, 'Assistant');
+  await app.connect().catch(() => undefined);
+  const { pathname, search } = app.provider.authorizationUrl ?? new URL(stack.baseUrl);
+  return [
+    { name: 'overview', path: '' },
+    { name: 'tools', path: '/tools' },
+    { name: 'tool form', path: '/tools/website-screenshot' },
+    { name: 'tool result', path: '/tools/hash-text?example=1', press: 'Run (1 credit)' },
+    { name: 'calls', path: '/calls' },
+    { name: 'call', path: paths.call },
+    { name: 'keys', path: '/keys' },
+    { name: 'key', path: paths.key },
+    { name: 'clients', path: '/clients' },
+    { name: 'webhooks', path: '/webhooks' },
+    { name: 'endpoint', path: paths.webhook },
+    { name: 'delivery', path: paths.delivery },
+    { name: 'events', path: '/events' },
+    { name: 'credits', path: '/credits' },
+    { name: 'receipt', path: paths.receipt },
+    { name: 'ledger', path: '/ledger' },
+    { name: 'account', path: '/settings' },
+    { name: 'security log', path: '/settings/security-log' },
+    { name: 'two-factor', path: '/settings/two-factor' },
+    { name: 'profile', path: '/settings/profile' },
+    { name: 'close account', path: '/settings/close' },
+  ]
+    .map((shot): Shot => ({ ...shot, path: `/dashboard${shot.path}`, cookie }))
+    .concat({ name: 'consent', path: `${pathname}${search}`, cookie });
+}
+
+async function operatorShots(stack: Stack): Promise<Shot[]> {
+  const cookie = await signIn(stack.baseUrl, await makeUser(stack, 'operator'));
+  return [
+    { name: 'new account', path: '/dashboard', cookie },
+    { name: 'operator', path: '/dashboard/operator', cookie },
+    { name: 'pools', path: '/dashboard/operator/pools', cookie },
+    { name: 'incidents', path: '/dashboard/operator/incidents', cookie },
+  ];
+}
+
+/** Replaces the session of the browser. */
+async function useSession({ page }: Tab, url: string, cookie: string): Promise<void> {
+  await page.deleteCookie(...(await page.cookies(url)));
+  for (const pair of cookie.split('; ').filter(Boolean)) {
+    const [name = '', ...value] = pair.split('=');
+    await page.setCookie({ name, value: value.join('='), url });
+  }
+}
+
+async function arrange({ page }: Tab, { width, height, scheme }: Look): Promise<void> {
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+  await page.setViewport({ width, height });
+}
+
+/** Loads the images of the page, also those far below. */
+const loadImages = ({ page }: Tab): Promise<unknown> =>
+  page.evaluate(() => {
+    const images = [...document.images];
+    for (const image of images) image.loading = 'eager';
+    return Promise.allSettled(images.map((image) => image.decode())).then(() => null);
+  });
+
+async function takePictures(tab: Tab, { baseUrl }: Stack, shot: Shot, folder: string): Promise<void> {
+  const { name, path, cookie = '', press } = shot;
+  await useSession(tab, baseUrl, cookie);
+  for (const [index, look] of LOOKS.entries()) {
+    await arrange(tab, look);
+    if (press === undefined || index === 0) await tab.open(path);
+    if (press !== undefined && index === 0) await tab.press(press);
+    await loadImages(tab);
+    const height = Math.min(HIGHEST, await tab.page.evaluate(() => document.documentElement.scrollHeight));
+    const clip = { x: 0, y: 0, width: look.width, height };
+    const picture = await tab.page.screenshot({ clip, type: 'webp', quality: 75 });
+    writeFileSync(join(folder, pictureFile(name, look)), picture);
+  }
+  console.log(name);
+}
+
+const folderOf = (name: string): string => join(ARTEFACTS, 'pages', name);
+const folders = [...earlier, run].map(folderOf);
+const sheets = join(ARTEFACTS, 'sheets');
+for (const folder of [folderOf(run), sheets]) mkdirSync(folder, { recursive: true });
+
+await using owned = new AsyncDisposableStack();
+const stack = owned.adopt(await startStack({ pools: ['orchestrator', 'delivery', 'cpu'] }), (it) =>
+  it.stop(),
+);
+const receiver = owned.adopt(await startReceiver(), (it) => it.close());
+const tab = owned.adopt(await startTab(stack.baseUrl), (it) => it.close());
+const shots = [...SITE, ...(await ownerShots(stack, receiver)), ...(await operatorShots(stack))];
+for (const shot of shots) await takePictures(tab, stack, shot, folderOf(run));
+for (const look of LOOKS)
+  writeFileSync(
+    join(sheets, `${look.width}-${look.scheme}.webp`),
+    await makeSheet(
+      folders,
+      shots.map(({ name }) => name),
+      look,
+    ),
+  );
