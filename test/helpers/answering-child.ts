@@ -68,7 +68,7 @@ const held = await ledger.reserve({
 });
 if (held.status !== 'held') throw new Error(held.status);
 const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
-const waiting = { hangup: new AbortController().signal, deadline: Date.now() + 10_000 };
+const waiting = { hangup: new AbortController().signal, deadline: performance.now() + 10_000 };
 const late = new ServiceError('deadline_exceeded');
 
 async function answer() {
