@@ -3,7 +3,8 @@ const OBJECT = /\b(\d{1,10})\s{1,4}(\d{1,5})\s{1,4}obj\b/g;
 const CATALOG = /\/Type\s{0,20}\/Catalog\b/;
 /** Entries by which the information dictionary is recognised, because few other dictionaries have them. */
 const INFO = /\/(?:Producer|Creator)\b/;
-const ENCRYPTION = /\/Encrypt\b/;
+/** Entry of a trailer: a reference to the encryption dictionary, or the dictionary itself. */
+const ENCRYPTION = /\/Encrypt\s{0,20}(?:\d|<<)/;
 /** Words that begin a cross-reference table and a trailer. Between both, readers look for no objects. */
 const TABLE = /\b(?:xref|trailer)\b/g;
 const PAGE = /\/Type\s{0,20}\/Page\b/;
