@@ -163,7 +163,7 @@ export const ERRORS = {
   tool_unavailable: {
     status: 503,
     title: 'Tool unavailable',
-    detail: 'A program that the tool needs is missing on this installation.',
+    detail: 'The tool cannot run at the moment.',
     retryAfter: 300,
   },
   feed_unavailable: {

@@ -33,7 +33,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'pdf-metadata': 'Reads title, author, number of pages and encryption of a PDF.',
   },
   'Hashes and passwords': {
-    'hash-text': 'Computes the MD5, SHA-1, SHA-256 or SHA-512 digest of text.',
+    'hash-text': 'Computes the MD5, SHA‑1, SHA‑256 or SHA‑512 digest of text.',
     'bcrypt-hash': 'Hashes a password with bcrypt for storage.',
     'bcrypt-verify': 'Checks a password against a bcrypt hash.',
     'argon2-verify': 'Checks a password against an Argon2 hash.',

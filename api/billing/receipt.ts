@@ -21,15 +21,24 @@ interface Parties {
 
 const NAME = 'Utility Tools';
 
-/** The payment method, as far as it is known: Stripe reports no details of cards. */
-function methodOf({ _id, test }: PaymentDoc): string {
-  if (_id.startsWith('test_')) return 'Test checkout, no money was paid';
-  return test ? 'Stripe in test mode, no money was paid' : 'Stripe';
+/** What was paid and how, as far as it is known: Stripe reports no details of cards. */
+function paymentOf({ _id, test, amount, currency }: PaymentDoc): Receipt['facts'] {
+  const total = priceWithCode(amount, currency);
+  if (!test && isStripePayment(_id))
+    return [
+      { term: 'Total paid', value: total },
+      { term: 'Paid by', value: 'Stripe' },
+    ];
+  const mode = isStripePayment(_id) ? 'Stripe in test mode' : 'test checkout';
+  return [
+    { term: 'Total', value: total },
+    { term: 'Payment', value: `None (${mode})` },
+  ];
 }
 
 /** Creates the receipt of a purchase; null while its payment is not confirmed. */
 export function receiptOf(payment: PaymentDoc, { buyer, publicUrl }: Parties): Receipt | null {
-  const { _id, paidAt, credits, amount, currency, refunded } = payment;
+  const { _id, paidAt, credits, currency, refunded } = payment;
   if (paidAt === null) return null;
   const facts = [
     { term: 'Receipt number', value: _id },
@@ -38,8 +47,7 @@ export function receiptOf(payment: PaymentDoc, { buyer, publicUrl }: Parties): R
     { term: 'Buyer', value: buyer.email },
     { term: 'Account', value: buyer.accountId },
     { term: 'Item', value: `${count(credits, 'credit')}, prepaid` },
-    { term: 'Total paid', value: priceWithCode(amount, currency) },
-    { term: 'Paid by', value: methodOf(payment) },
+    ...paymentOf(payment),
     ...(refunded === 0 ? [] : [{ term: 'Refunded', value: priceWithCode(refunded, currency) }]),
   ];
   return { id: _id, paidAt, facts };

@@ -4,9 +4,10 @@ import { html } from './html.ts';
 interface Progress {
   openedAt: Date;
   now: Date;
-  /** Whether this installation requires verified email addresses. If so, the address of this account has been verified. */
-  verifies: boolean;
+  /** Whether this installation sends mail. If so, the address of this account has been verified. */
+  sendsMail: boolean;
   hasKey: boolean;
+  /** Whether a program has made a call with a key. */
   hasCalled: boolean;
   hasEndpoint: boolean;
   hasAlert: boolean;
@@ -19,7 +20,7 @@ const CHECKLIST_MS = 14 * 86_400_000;
 export function firstSteps({
   openedAt,
   now,
-  verifies,
+  sendsMail,
   hasKey,
   hasCalled,
   hasEndpoint,
@@ -27,16 +28,15 @@ export function firstSteps({
 }: Progress): Step[] {
   if (hasCalled && now.getTime() - openedAt.getTime() > CHECKLIST_MS) return [];
   return [
-    ...(verifies ? [{ title: 'Verify your email address', text: html``, isDone: true }] : []),
+    ...(sendsMail ? [{ title: 'Verify your email address', text: html``, isDone: true }] : []),
     {
       title: 'Create a key',
       text: html`Programs authenticate with a key. <a href="/dashboard/keys#new">Create a key</a>`,
       isDone: hasKey,
     },
     {
-      title: 'Make the first call',
-      text: html`The page of a new key shows a complete call for curl, Node.js and Python. You can also
-<a href="/dashboard/tools">try a tool</a> here first.`,
+      title: 'Make the first call with a key',
+      text: html`The page of a new key shows a complete call for curl, Node.js and Python.`,
       isDone: hasCalled,
     },
     {
@@ -44,10 +44,14 @@ export function firstSteps({
       text: html`Get notified when credits run low or a key changes. <a href="/dashboard/webhooks">Add an endpoint</a>`,
       isDone: hasEndpoint,
     },
-    {
-      title: 'Set an alert',
-      text: html`Get an email before credits run out. <a href="/dashboard/credits#alerts">Set an alert</a>`,
-      isDone: hasAlert,
-    },
+    ...(sendsMail
+      ? [
+          {
+            title: 'Set an alert',
+            text: html`Get an email before credits run out. <a href="/dashboard/credits#alerts">Set an alert</a>`,
+            isDone: hasAlert,
+          },
+        ]
+      : []),
   ];
 }

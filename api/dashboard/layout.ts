@@ -26,7 +26,7 @@ const MENU = [
     title: 'Integrate',
     entries: [
       { path: '/dashboard/keys', name: 'Keys', icon: 'keys' },
-      { path: '/dashboard/clients', name: 'Clients', icon: 'link' },
+      { path: '/dashboard/clients', name: 'Connected apps', icon: 'link' },
       { path: '/dashboard/webhooks', name: 'Webhooks', icon: 'webhooks' },
       { path: '/dashboard/events', name: 'Events', icon: 'events' },
     ],

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 export const REMEDIES: Record<ErrorCode, string> = {
   malformed_json: 'Send one JSON object in UTF-8. Arrays, bare values and empty bodies are rejected.',
   invalid_header: 'Correct the header named in "detail".',
-  missing_api_key: 'Add the header Authorization: Bearer <API_KEY>. Create keys in the dashboard.',
+  missing_api_key: 'Create a key in the dashboard if you have none.',
   invalid_api_key:
     'Check that the key is complete. If you no longer have it, create a new key in the dashboard.',
   insufficient_credits:
@@ -22,8 +22,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   unknown_tool: 'Check the name after /api/v1/tools/.',
   not_found: 'Check the path and the id. Resources of other accounts are reported as not found.',
   method_not_allowed: 'Use a method listed in the Allow header. Tools are called with POST.',
-  idempotency_key_used:
-    "Use a new Idempotency-Key. Responses of tools that take secret fields are not stored, so a repeated request cannot receive the first request's response.",
+  idempotency_key_used: 'Use a new Idempotency-Key.',
   cancelled:
     'The owner of the account cancelled the call in the dashboard. Send it again if you still need the result.',
   key_inactive: 'Create a new key. Revoked and expired keys cannot be changed or restored.',
@@ -47,7 +46,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   corrupt_source: 'Check that the file is complete and opens in another program.',
   output_too_large: 'Use a smaller source file, or request a smaller size, factor or quality.',
   rate_limited:
-    'Retry after the number of seconds in Retry-After. RateLimit and RateLimit-Policy state your quota. At most 64 calls of an account run at the same time per pool.',
+    'RateLimit and RateLimit-Policy state your quota. At most 64 calls of an account run at the same time per pool.',
   internal:
     'Retry with the same Idempotency-Key. If the error persists, contact support and quote the requestId.',
   target_failed: 'Check the target from another machine. "detail" states what failed.',

@@ -42,18 +42,18 @@ function range(least: unknown, most: unknown, units: readonly [string, string] =
   const [low, high] = known;
   const withUnit = (count: string): string => `${count}${count === '1' ? units[0] : units[1]}`;
   if (low != null && high != null) return [low === high ? withUnit(low) : `${low} to ${withUnit(high)}`];
-  if (low != null && low !== '0') return [`at least ${withUnit(low)}`];
-  return high == null ? [] : [`at most ${withUnit(high)}`];
+  if (low != null && low !== '0') return [`At least ${withUnit(low)}`];
+  return high == null ? [] : [`At most ${withUnit(high)}`];
 }
 
 function limitsOf(schema: Schema): string[] {
   const { minimum, maximum, minLength, maxLength, minItems, maxItems } = schema;
   return [
-    ...('const' in schema ? [`always ${show(schema.const)}`] : []),
+    ...('const' in schema ? [`Always ${show(schema.const)}`] : []),
     ...range(minimum, maximum),
     ...range(minLength, maxLength, [' character', ' characters']),
     ...range(minItems, maxItems, [' entry', ' entries']),
-    ...('default' in schema ? [`default ${show(schema.default)}`] : []),
+    ...('default' in schema ? [`Default ${show(schema.default)}`] : []),
   ];
 }
 

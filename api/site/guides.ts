@@ -3,10 +3,10 @@ import { VARIABLES } from '../../schemas/env.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
+import { price, unitPrice } from '../dashboard/components/price.ts';
 import { errorList, errorTable } from './errorTable.ts';
 import { renderMarkdown, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
-import { priceOf, pricePerCredit } from './prices.ts';
 
 /** Values of the installation that the guides show. */
 export interface Installation {
@@ -63,8 +63,11 @@ interface Insert {
   html?: string;
 }
 
+/** Titles of right-aligned columns. */
+const NUMERIC = /^(?:Credits|Price)/;
+
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map((title, index) => (title === 'Credits' && index > 0 ? '--:' : '---')), ...rows]
+  [head, head.map((title) => (NUMERIC.test(title) ? '--:' : '---')), ...rows]
     .map((row) => `| ${row.join(' | ')} |`)
     .join('\n');
 
@@ -74,19 +77,20 @@ const MEGABYTE = 1_048_576;
 /** Tables that replace `<!-- insert: <name> -->` in the files. */
 function inserts({ registry, freeCredits, packs }: Installation): Record<string, Insert> {
   const tools = [...registry.values()];
+  const byTitle = tools.toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
   const packTable = table(
     ['Credits', 'Price', 'Price per credit'],
     packs.map((pack) => [
       new Intl.NumberFormat('en').format(pack.credits),
-      priceOf(pack),
-      pricePerCredit(pack),
+      price(pack.amount, pack.currency),
+      unitPrice(pack.amount, pack.credits, pack.currency),
     ]),
   );
   return {
     prices: {
       markdown: table(
         ['Tool', 'Name', 'Credits'],
-        tools.map((tool) => [
+        byTitle.map((tool) => [
           `[${tool.title}](/docs/tools/${tool.name})`,
           `\`${tool.name}\``,
           `${tool.price}`,
@@ -114,10 +118,11 @@ const INSERT = /^<!-- insert: ([\w ]+) -->$/gm;
 /** Markers of tables that `npm run docs` generates. */
 const GENERATED = /^<!-- (?:begin|end) .*-->\n/gm;
 
-/** The first paragraph as plain text. */
+/** The first sentence as plain text. */
 function summaryOf(markdown: string): string {
   const paragraph = markdown.split('\n\n')[1] ?? '';
-  return withoutLinks(paragraph).replaceAll(/[`*]/g, '').replaceAll('\n', ' ');
+  const text = withoutLinks(paragraph).replaceAll(/[`*]/g, '').replaceAll('\n', ' ');
+  return text.split(/(?<=[.:]) (?=[A-Z])/)[0] ?? text;
 }
 
 async function guide(name: string, baseUrl: string, known: Record<string, Insert>): Promise<Page> {

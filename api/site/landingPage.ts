@@ -1,5 +1,6 @@
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
+import { price, unitPrice } from '../dashboard/components/price.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
 import { type Html, html } from '../dashboard/html.ts';
 import { trialForm } from '../trial/trialForm.ts';
@@ -10,7 +11,6 @@ import { codeBlock } from './highlight.ts';
 import { plainLayout, SITE_NAME } from './layout.ts';
 import { anchorOf } from './markdown.ts';
 import { resultImage } from './pictures.ts';
-import { priceOf, pricePerCredit } from './prices.ts';
 import { creditsOf, outputOf } from './toolPage.ts';
 
 /** The tool of the first example. */
@@ -97,7 +97,7 @@ ${
     : html`<ul class="packs">
 ${packs.map(
   (pack) => html`<li><strong>${number.format(pack.credits)}</strong> credits
-<span class="amount">${priceOf(pack)}, ${pricePerCredit(pack)} per credit</span></li>
+<span class="amount">${price(pack.amount, pack.currency)}</span> <small>${unitPrice(pack.amount, pack.credits, pack.currency)} per credit</small></li>
 `,
 )}</ul>`
 }</section>`;

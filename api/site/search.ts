@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { marked } from 'marked';
 import MiniSearch from 'minisearch';
+import { count } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/html.ts';
 import { anchorOf, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
@@ -59,8 +60,9 @@ const tokenize = (text: string): string[] => {
 function excerpt(text: string, words: readonly string[]): string {
   const at = words.map((word) => text.toLowerCase().indexOf(word)).find((index) => index >= 0) ?? 0;
   const start = at < EXCERPT_CHARACTERS / 3 ? 0 : text.lastIndexOf(' ', at - EXCERPT_CHARACTERS / 3) + 1;
-  const end = start + EXCERPT_CHARACTERS;
-  return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
+  const isWhole = start + EXCERPT_CHARACTERS >= text.length;
+  const end = isWhole ? text.length : text.lastIndexOf(' ', start + EXCERPT_CHARACTERS);
+  return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${isWhole ? '' : ' …'}`;
 }
 
 /** Indexes the pages and returns a function that renders the results of a query. */
@@ -80,10 +82,12 @@ export async function createSearch(pages: readonly Page[]): Promise<(query: stri
     const prefix = (word: string) => word.length >= PREFIX_CHARACTERS;
     const options = { prefix, boost: { page: 3, heading: 2 }, tokenize: () => words };
     const found = index.search(query, { ...options, combineWith: 'AND' });
-    const results = (found.length > 0 ? found : index.search(query, options)).slice(0, RESULTS);
+    const results = found.length > 0 ? found : index.search(query, options);
     if (results.length === 0) return html`<p>No page contains these words.</p>`;
-    return html`<ol class="results">
-${results.map(({ id, terms }) => {
+    const shown = Math.min(results.length, RESULTS);
+    return html`<p>${shown < results.length ? `The first ${shown} of ${results.length} results` : count(shown, 'result')} for <q>${query}</q></p>
+<ol class="results">
+${results.slice(0, RESULTS).map(({ id, terms }) => {
   const part = byId.get(String(id));
   if (part === undefined) return html``;
   return html`<li><a href="${part.href}">${part.page}${part.heading === part.page ? null : ` › ${part.heading}`}</a>

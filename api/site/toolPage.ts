@@ -6,6 +6,7 @@ import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
+import { paragraphs } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/html.ts';
 import { codesOfTool } from '../openapi/codes.ts';
 import { REMEDIES } from '../openapi/remedies.ts';
@@ -39,19 +40,19 @@ function limitRows(tool: ToolDefinition): [string, string][] {
     ['Price', `${creditsOf(price)} for a result, 0 for an error`],
     ['Request body', `${(limits.bodyBytes ?? DEFAULT_BODY_BYTES) / MEGABYTE} MB`],
     ['Time limit', `${limits.workMs / 1000} s`],
-    ['Pool', `\`${pool}\`, at most 64 concurrent calls per account`],
+    ['Concurrent calls', `At most 64 per account in all tools of the pool \`${pool}\` together`],
     [
       'Repeating with the same Idempotency-Key',
       secrets.length > 0
-        ? `fails with \`idempotency_key_used\`, because ${secrets.map((name) => `\`${name}\``).join(' and ')} cannot be stored`
-        : 'returns the stored response and is not charged',
+        ? `Fails with \`idempotency_key_used\`, because ${secrets.map((name) => `\`${name}\``).join(' and ')} cannot be stored`
+        : 'Returns the stored response and is not charged',
     ],
     ...(actsOnWorld === undefined
       ? []
-      : [['Side effects', 'a call that may change something at its target is sent at most once'] as const]),
+      : [['Side effects', 'A call that may change something at its target is sent at most once'] as const]),
     ...(raw === undefined
       ? []
-      : [['Raw file', `with \`Accept: ${mimeTypes(tool)[0]}\` the response is the file itself`] as const]),
+      : [['Raw file', `With \`Accept: ${mimeTypes(tool)[0]}\` the response is the file itself`] as const]),
   ].map(([name, value]) => [name ?? '', value ?? '']);
 }
 
@@ -184,18 +185,6 @@ ${questions === null ? '' : `\n## Questions\n\n${questions}`}`;
 }
 
 const HEADINGS = ['Example', 'Behaviour', 'Limits', 'Request', 'Response', 'Errors'];
-
-/** Sentences in a paragraph of a description. */
-const SENTENCES = 3;
-
-/** Splits a long description into paragraphs. */
-function paragraphs(description: string): string[] {
-  const sentences = description.split(/(?<=\.) (?=[A-Z`])/);
-  const count = Math.ceil(sentences.length / SENTENCES);
-  return Array.from({ length: count }, (_, index) =>
-    sentences.slice(index * SENTENCES, (index + 1) * SENTENCES).join(' '),
-  );
-}
 
 /** The page of a tool, which derives from its definition. @param baseUrl URL of the API in examples */
 export function toolPage(tool: ToolDefinition, baseUrl: string): Page {

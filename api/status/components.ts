@@ -9,21 +9,28 @@ interface Description {
 
 const OTHERS: Record<Exclude<Component, Pool>, Description> = {
   api: { name: 'API', text: 'Answers requests.' },
-  mongodb: { name: 'Database', text: 'MongoDB: accounts, credits and history of calls.' },
-  temporal: { name: 'Workflow engine', text: 'Temporal: runs every call as a durable workflow.' },
+  mongodb: { name: 'Database', text: 'Stores accounts, credits and the history of calls.' },
+  temporal: { name: 'Workflow engine', text: 'Runs every call, and repeats what fails.' },
   orchestrator: { name: 'Call processing', text: 'Reserves and charges credits.' },
   delivery: { name: 'Webhook deliveries', text: 'Posts events to webhook endpoints.' },
+};
+
+const POOL_NAMES: Record<Pool, string> = {
+  browser: 'Browser tools',
+  cpu: 'Processing tools',
+  network: 'Network tools',
+  heavy: 'Large-file tools',
 };
 
 /** The public name of a component and what it does. */
 export function describe(component: Component, registry: Registry): Description {
   if (!isPool(component)) return OTHERS[component];
-  const tools = [...registry.values()].filter(({ pool }) => pool === component).map(({ name }) => name);
-  return { name: `Tools: ${component}`, text: `${tools.join(', ')}.` };
+  const tools = [...registry.values()].filter(({ pool }) => pool === component).map(({ title }) => title);
+  return { name: POOL_NAMES[component], text: `${tools.join(', ')}.` };
 }
 
 export const STATE_WORDS: Record<ComponentState, string> = {
-  ok: 'works',
-  failed: 'does not work',
-  unknown: 'unknown',
+  ok: 'Operational',
+  failed: 'Down',
+  unknown: 'Unknown',
 };

@@ -17,11 +17,10 @@ type Tone = (typeof TONES)[ComponentState];
 /** The state of the whole service in a sentence. */
 export function headline({ components }: Pick<Status, 'components'>): { text: string; tone: Tone } {
   const failed = components.filter(({ state }) => state === 'failed').length;
-  if (failed > 0)
-    return { text: `${count(failed, 'component does', 'components do')} not work.`, tone: 'bad' };
+  if (failed > 0) return { text: `${count(failed, 'component is', 'components are')} down.`, tone: 'bad' };
   return components.some(({ state }) => state === 'unknown')
     ? { text: 'The state of some components is unknown.', tone: 'unknown' }
-    : { text: 'All components work.', tone: 'good' };
+    : { text: 'All components are operational.', tone: 'good' };
 }
 
 function component({ component: id, state, days }: ComponentStatus, registry: Registry): Html {
@@ -67,7 +66,7 @@ export const spanOf = ({ startedAt, endedAt }: Pick<IncidentDoc, 'startedAt' | '
 function incident(row: IncidentDoc, registry: Registry): Html {
   const isOpen = row.endedAt === null;
   return html`<li>
-<h3>${describe(row.component, registry).name} ${isOpen ? 'does not work' : 'did not work'}</h3> <span class="state ${isOpen ? 'bad' : 'good'}">${isOpen ? 'open' : 'resolved'}</span>
+<h3>Outage: ${describe(row.component, registry).name}</h3> <span class="state ${isOpen ? 'bad' : 'good'}">${isOpen ? 'open' : 'resolved'}</span>
 <p>${spanOf(row)}</p>
 ${
   row.updates.length === 0
@@ -82,9 +81,11 @@ ${row.updates.map(
 `;
 }
 
-const incidentList = ({ incidents }: Status, registry: Registry): Html =>
+const incidentList = ({ incidents, components }: Status, registry: Registry): Html =>
   incidents.length === 0
-    ? html`<p>No incidents in the recorded time.</p>`
+    ? components.some(({ state }) => state === 'failed')
+      ? html`<p>The failure is new. An incident opens when a second check in a row fails.</p>`
+      : html`<p>No incidents in the recorded time.</p>`
     : html`<ol class="incidents">
 ${incidents.map((row) => incident(row, registry))}</ol>`;
 
@@ -109,8 +110,8 @@ ${
 <h2 id="components">Components</h2>
 <ul class="components">
 ${components.map((it) => component(it, registry))}</ul>
-<p class="quiet">The service checks itself every minute. A day is red or amber if a component failed, and grey for the time without
-checks.</p>
+<p class="quiet">The service checks itself every minute. A day is red or amber if a component failed, and grey if it was not
+checked.</p>
 ${dayTable(components, registry)}
 <h2 id="incidents">Incidents</h2>
 ${incidentList(status, registry)}

@@ -5,16 +5,20 @@ import { type DayStatus, uptimeOf } from './status.ts';
 const WIDTH = 5;
 const GAP = 1;
 const HEIGHT = 34;
-/** Height of the grey line of a day without checks, and least height of a day with checks. */
-const LEAST = 4;
+/** Height of the grey line of a day without checks. */
+const LOW = 4;
 
 /** Share of a day's checks that must fail for the colour of a long outage. */
 const LONG = 0.02;
 
-/** 99.98 as `99.98 %`. */
+const isChecked = ({ ok, failed }: DayStatus): boolean => ok + failed > 0;
+
+/** The uptime and the days that it is about, such as `99.98 % uptime on 12 days`. */
 export const uptimeText = (days: readonly DayStatus[]): string => {
   const uptime = uptimeOf(days);
-  return uptime === null ? 'no checks' : `${uptime} %`;
+  return uptime === null
+    ? 'no checks'
+    : `${uptime} % uptime on ${count(days.filter(isChecked).length, 'day')}`;
 };
 
 /** Describes a day, such as `99.79 % up, 3 minutes down, 12 minutes unknown`. */
@@ -33,31 +37,17 @@ function toneOf({ ok, failed }: DayStatus): string {
   return failed / (ok + failed) < LONG ? 'warn' : 'bad';
 }
 
-/** A day: a coloured column as high as the share of the day with checks, below the grey rest. */
+/** A day: a coloured column, or a low grey one if it has no checks. */
 function column(day: DayStatus, index: number): Html {
-  const known = day.ok + day.failed;
-  const x = index * WIDTH;
-  const height = Math.max(LEAST, (known / (known + day.unknown)) * HEIGHT);
-  const rect = (tone: string, y: number, size: number) =>
-    html`<rect class="${tone}" x="${x}" y="${y.toFixed(1)}" width="${WIDTH - GAP}" height="${size.toFixed(1)}"/>`;
-  return html`<g><title>${day.day}: ${dayText(day)}</title>${
-    known === 0
-      ? rect('unknown', HEIGHT - LEAST, LEAST)
-      : html`${height < HEIGHT ? rect('unknown', 0, HEIGHT - height) : null}${rect(toneOf(day), HEIGHT - height, height)}`
-  }</g>
+  const [tone, height] = isChecked(day) ? [toneOf(day), HEIGHT] : ['unknown', LOW];
+  return html`<g><title>${day.day}: ${dayText(day)}</title><rect class="${tone}" x="${index * WIDTH}" y="${HEIGHT - height}" width="${WIDTH - GAP}" height="${height}"/></g>
 `;
 }
 
 /** The summary of a chart, for screen readers. */
 function summary(days: readonly DayStatus[]): string {
   const isDown = ({ failed }: DayStatus) => failed > 0;
-  const without = days.filter(({ ok, failed }) => ok + failed === 0).length;
-  const parts = [
-    `uptime ${uptimeText(days)}`,
-    `downtime on ${count(days.filter(isDown).length, 'day')}`,
-    ...(without === 0 ? [] : [`no checks on ${count(without, 'day')}`]),
-  ];
-  return parts.join(', ');
+  return `${uptimeText(days)}, downtime on ${count(days.filter(isDown).length, 'day')}`;
 }
 
 /** The uptime of a component by day. The page shows the same data as a table. */

@@ -6,8 +6,8 @@ import { TRIALS_BY_ADDRESS } from './trialLimit.ts';
 import { type Trial, trialPath } from './trials.ts';
 
 /** Explanation of trial calls for the landing page and the result pages. */
-export const trialNote: Html = html`<p class="note">Trial calls need no account and are the same calls as those with a key. An address can make
-${TRIALS_BY_ADDRESS} per hour; only tools that reach no other machine can be tried. <a href="/docs/rate-limits#trial-calls">Limits of trial calls</a></p>`;
+export const trialNote: Html = html`<p class="note">Trial calls need no account and are the same calls as those with a key. An IP address can make
+${TRIALS_BY_ADDRESS} calls per hour; only tools that reach no other machine can be tried. <a href="/docs/rate-limits#trial-calls">Limits of trial calls</a></p>`;
 
 interface TrialPage {
   trial: Trial;

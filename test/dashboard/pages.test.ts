@@ -236,7 +236,7 @@ test('the page of a key changes its limits, and rotates and revokes it', async (
   const changed = mainText(await pageOf(t, await owner.get(`${path}?done=changed`)));
   t.regex(
     changed,
-    /The key was changed.*renamed.*1 of 3 credits.*2 requests per second.*Networks all.*2999-12-31/s,
+    /renamed.*The key was changed.*1 of 3 credits.*2 requests per second.*Networks all.*2999-12-31/s,
   );
   t.is((await callWith(key)).status, 200);
 
@@ -584,7 +584,7 @@ test('the ledger adds up as pages, as CSV and when recomputed', async (t) => {
   const rows = rowsOf(await pageOf(t, await owner.get('/ledger')));
   t.deepEqual(
     rows.map((row) => row.replace(/^.*UTC /, '')),
-    ['charge hash-text -1 27', 'charge hash-text -1 28', 'charge hash-text -1 29', 'signup +30 30'],
+    ['charge hash-text −1 27', 'charge hash-text −1 28', 'charge hash-text −1 29', 'signup +30 30'],
   );
   const csv = await owner.get('/ledger/statement.csv');
   t.regex(csv.headers.get('content-type') ?? '', /^text\/csv/);
@@ -647,17 +647,17 @@ test('the overview shows usage, forecast, latency and errors, as charts and as t
   // 27 credits at 14 in seven days.
   t.regex(text, /Lasts 13 days/);
   t.regex(text, /Used 14 credits in 7 days Calls 4 1 failed, not charged Success 75 %/);
-  t.regex(text, /Credits by day 14 credits, at most 11 a day/);
-  t.regex(text, /Calls by day 4 calls, at most 3 a day/);
+  t.regex(text, /Credits by day \(UTC\) 14 credits, at most 11 a day/);
+  t.regex(text, /Calls by day \(UTC\) 4 calls, at most 3 a day/);
   const charts = week.filter((element) => attribute(element, 'role') === 'img');
   t.deepEqual(
     charts.map((chart) => attribute(chart, 'aria-label')),
-    ['Credits by day: 14 credits, at most 11 a day', 'Calls by day: 4 calls, at most 3 a day'],
+    ['Credits by day (UTC): 14 credits, at most 11 a day', 'Calls by day (UTC): 4 calls, at most 3 a day'],
   );
-  t.regex(text, /Credits by day 14 credits, at most 11 a day ?ping bcrypt-hash hash-text /);
+  t.regex(text, /Credits by day \(UTC\) 14 credits, at most 11 a day ?ping bcrypt-hash hash-text /);
   t.true(charts[0] !== undefined && /: 3 credits, 2 bcrypt-hash, 1 hash-text/.test(textOf(charts[0])));
   const byKey = await pageOf(t, await owner.get('?days=7&by=key'));
-  t.regex(mainText(byKey), /Credits by day 14 credits, at most 11 a day ?dashboard website ut_/);
+  t.regex(mainText(byKey), /Credits by day \(UTC\) 14 credits, at most 11 a day ?dashboard website ut_/);
   t.true(
     rowsOf(byKey).some((row) => row === `${new Date().toISOString().slice(0, 10)} 0 3`),
     'a table has the same numbers',
@@ -731,12 +731,10 @@ test('the list of first steps marks the completed ones', async (t) => {
   const { path, state } = await firstCall(owner);
   t.is(state, 'charged');
   t.is((await owner.get(path.replace('/dashboard', ''))).status, 200);
-  t.deepEqual(await steps(), ['Create a key (done)', 'Make the first call (done)']);
+  t.deepEqual(await steps(), ['Create a key (done)', 'Make the first call with a key (done)']);
   const other = await newOwner(stack);
   t.is(await firstCall(other), null, "another account's key");
   await owner.post('/webhooks', { url: 'http://localhost:3999/hook', events: 'credits.low' });
-  t.is((await steps()).at(-1), 'Add a webhook (done)');
-  await owner.post('/credits/alerts', { threshold: '50' });
   t.notRegex(mainText(await pageOf(t, await owner.get(''))), /Get started/);
 });
 
@@ -1046,13 +1044,10 @@ test('credits are bought with the test checkout, once when the form is submitted
     t.deepEqual([status, headers.get('location')], [303, '/dashboard/credits?done=bought']);
   const after = await pageOf(t, await owner.get('/credits?done=bought'));
   t.regex(mainText(after), /The credits were added to your account\..* Available 5,030 /);
-  t.is(rowsOf(after).filter((row) => /UTC 5,000 \$39\.00 \$0\.00 test paid test_/.test(row)).length, 1);
+  t.is(rowsOf(after).filter((row) => /UTC 5,000 \$39\.00 test paid test_/.test(row)).length, 1);
   const receipt = linksOf(after).find((href) => href.includes('/receipts/')) ?? '';
   const receiptPage = mainText(await pageOf(t, await owner.get(receipt.replace('/dashboard', ''))));
-  t.regex(
-    receiptPage,
-    /Item 5,000 credits, prepaid Total paid USD 39\.00 Paid by Test checkout, no money was paid/,
-  );
+  t.regex(receiptPage, /Item 5,000 credits, prepaid Total USD 39\.00 Payment None \(test checkout\)/);
   t.notRegex(receiptPage, /Receipt of Stripe/);
   t.is(rowsOf(after).filter((row) => /UTC purchase 5,000 5,000$/.test(row)).length, 1);
   t.regex(mainText(after), /The newest purchase .* The newest grant /);
@@ -1214,13 +1209,13 @@ test('a pending secret is shown with its endpoint until it is activated', async 
   const rotate = made.find((element) => attribute(element, 'action')?.endsWith('/rotate'));
   const path = ((rotate && attribute(rotate, 'action')) ?? '').replace(/^\/dashboard|\/rotate$/g, '');
   const shown = async () => rowsOf(await pageOf(t, await owner.get('/webhooks')))[0] ?? '';
-  t.regex(await shown(), / current /);
+  t.notRegex(await shown(), /pending/);
   t.is((await owner.post(`${path}/rotate`)).status, 200);
   t.regex(await shown(), /new secret pending until .* UTC Activate/);
   t.is((await owner.post(`${path}/rotate`)).status, 409);
   t.regex(mainText(await pageOf(t, await owner.post(`${path}/rotate`, { force: 'true' }))), /whsec_/);
   t.is((await owner.post(`${path}/activate`)).status, 303);
-  t.regex(await shown(), / current /);
+  t.notRegex(await shown(), /pending/);
 });
 
 test('a disabled endpoint shows what disabled it', async (t) => {
@@ -1336,11 +1331,11 @@ test('the status page shows the state, the days and the incidents with the updat
   const elements = elementsOf(parse(await response.text()));
   const shown = mainText(elements);
   // The stack runs no worker of these pools.
-  t.regex(shown, /components? do(es)? not work\. Checked \d{4}-/);
-  t.regex(shown, /API works/);
-  t.regex(shown, /Tools: cpu works/);
-  t.regex(shown, /Tools: heavy does not work/);
-  t.regex(shown, /Tools: cpu did not work resolved .*, 8 minutes .*: A disk was full. <b>It is/);
+  t.regex(shown, /components? (is|are) down\. Checked \d{4}-/);
+  t.regex(shown, /API Operational/);
+  t.regex(shown, /Processing tools Operational/);
+  t.regex(shown, /Large-file tools Down/);
+  t.regex(shown, /Outage: Processing tools resolved .*, 8 minutes .*: A disk was full. <b>It is/);
   const row = rowsOf(elements).find((it) => it.startsWith(day)) ?? '';
   t.regex(row, /99\.43 % up, 8 minutes down, 12 minutes unknown/);
   t.is(
@@ -1350,7 +1345,7 @@ test('the status page shows the state, the days and the incidents with the updat
   const bars = elements.filter((it) => attribute(it, 'class') === 'uptime');
   t.is(bars.length, 9);
   for (const bar of bars)
-    t.regex(attribute(bar, 'aria-label') ?? '', /^.+, last 90 days: uptime .+, downtime on \d+ days?/);
+    t.regex(attribute(bar, 'aria-label') ?? '', /^.+, last 90 days: .+, downtime on \d+ days?/);
   t.notRegex(shown, /127\.0\.0\.1|mongodb:|ECONN|Error/);
 
   const json = recordAt(await (await fetch(`${stack.baseUrl}/status.json`)).json());

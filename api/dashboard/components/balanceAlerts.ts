@@ -32,21 +32,19 @@ const alertItem = (viewer: Viewer, threshold: number): Html =>
 /** The alerts of the account, with a form to add one. */
 export function balanceAlerts({ viewer, sendsMail, threshold = '', failure = null }: BalanceAlerts): Html {
   const { email, alerts: thresholds = [] } = viewer.account;
+  const list =
+    thresholds.length === 0
+      ? null
+      : html`<ul class="alerts">
+${thresholds.toSorted((a, b) => b - a).map((it) => alertItem(viewer, it))}</ul>`;
+  if (!sendsMail)
+    return html`<h2 id="alerts">Alerts</h2>
+<p>This installation does not send email. Use a <a href="/dashboard/webhooks">webhook</a> instead, or ask the operator.</p>
+${list}`;
   return html`<h2 id="alerts">Alerts</h2>
 <p>When a charge takes the balance below a threshold, you get an email at ${typed(email)}. After more credits were added, the
 alert can be sent again.</p>
-${
-  sendsMail
-    ? null
-    : html`<p class="quiet">This installation does not send email at the moment. Use a <a href="/dashboard/webhooks">webhook</a>
-instead, or ask the operator.</p>`
-}
-${
-  thresholds.length === 0
-    ? null
-    : html`<ul class="alerts">
-${thresholds.toSorted((a, b) => b - a).map((it) => alertItem(viewer, it))}</ul>`
-}
+${list}
 ${postForm({
   action: ALERTS_PATH,
   viewer,

@@ -4,6 +4,8 @@ import { count, number, typed } from './text.ts';
 /** A column: its parts from the bottom up, in the order of the series. */
 export interface Column {
   label: string;
+  /** Added to the label in the tooltip of the column. */
+  note?: string;
   values: readonly number[];
 }
 
@@ -44,7 +46,7 @@ const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-function columnOf({ label, values }: Column, index: number, chart: Chart, top: number): Html {
+function columnOf({ label, note, values }: Column, index: number, chart: Chart, top: number): Html {
   const { unit, series, isSplit = false } = chart;
   const x = index * WIDTH + GAP / 2;
   let base = HEIGHT;
@@ -58,7 +60,7 @@ function columnOf({ label, values }: Column, index: number, chart: Chart, top: n
   const more = values.flatMap((value, part) =>
     value === 0 || (part === 0 && !isSplit) ? [] : html`, ${number(value)} ${series[part]?.name ?? ''}`,
   );
-  return html`<g><title>${label}: ${count(sum(values), unit)}${more}</title><rect class="hit" x="${index * WIDTH}" y="0" width="${WIDTH}" height="${HEIGHT}"/>${parts.map((part) => html`${part}`)}</g>
+  return html`<g><title>${label}: ${note ?? html`${count(sum(values), unit)}${more}`}</title><rect class="hit" x="${index * WIDTH}" y="0" width="${WIDTH}" height="${HEIGHT}"/>${parts.map((part) => html`${part}`)}</g>
 `;
 }
 
@@ -68,6 +70,7 @@ export function columnChart(chart: Chart): Html {
   const totals = columns.map(({ values }) => sum(values));
   const most = Math.max(0, ...totals);
   const top = roundUp(most);
+  const middle = top % 2 === 0 ? top / 2 : null;
   const summary = chart.summary ?? `${count(sum(totals), unit)}, at most ${number(most)} a day`;
   const legend =
     series.length === 0 || (series.length === 1 && chart.isSplit !== true)
@@ -79,9 +82,9 @@ export function columnChart(chart: Chart): Html {
   return html`<figure class="chart">
 <figcaption><strong>${title}</strong> <span class="quiet">${summary}</span>${legend}</figcaption>
 <div class="plot">
-<p class="scale" aria-hidden="true"><span>${short.format(top)}</span><span>${top % 2 === 0 ? short.format(top / 2) : ''}</span><span>0</span></p>
+<p class="scale" aria-hidden="true"><span>${short.format(top)}</span><span>${middle === null ? '' : short.format(middle)}</span><span>0</span></p>
 <svg viewBox="0 0 ${columns.length * WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${summary}">
-<path class="grid" d="M0 0h${columns.length * WIDTH}M0 ${HEIGHT / 2}h${columns.length * WIDTH}"/>
+<path class="grid" d="M0 0h${columns.length * WIDTH}${middle === null ? '' : `M0 ${HEIGHT / 2}h${columns.length * WIDTH}`}"/>
 ${columns.map((column, index) => columnOf(column, index, chart, top))}</svg>
 </div>
 <p class="axis" aria-hidden="true"><span>${columns[0]?.label ?? ''}</span><span>${columns[Math.floor(columns.length / 2)]?.label ?? ''}</span><span>${columns.at(-1)?.label ?? ''}</span></p>

@@ -27,7 +27,11 @@ export const purchaseTable = (
       { title: 'When', cell: ({ paidAt }) => moment(paidAt.toISOString()) },
       { title: 'Credits', numeric: true, cell: ({ credits }) => number(credits) },
       { title: 'Price', numeric: true, cell: ({ amount, currency }) => price(amount, currency) },
-      { title: 'Refunded', numeric: true, cell: ({ refunded, currency }) => price(refunded, currency) },
+      {
+        title: 'Refunded',
+        numeric: true,
+        cell: ({ refunded, currency }) => (refunded === 0 ? null : price(refunded, currency)),
+      },
       { title: 'State', cell: (row) => html`${stateOf(row).map((word) => html`${word} `)}` },
       { title: 'Payment', cell: ({ _id }) => copyable(_id) },
       {

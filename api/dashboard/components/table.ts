@@ -4,13 +4,17 @@ export interface Column<Row> {
   title: string;
   /** Right-aligned. */
   numeric?: true;
+  /** Also compact rows show the title of this column. */
+  isLabelled?: true;
+  /** The cells are buttons, whose labels say what the title says. */
+  isAction?: true;
   cell(row: Row): Html | string | number | null;
 }
 
 export interface Look {
   /** The name is visible beside the table, so the caption is only for screen readers. */
   isNamed?: boolean;
-  /** On narrow screens a row has few lines, and only numbers have titles. */
+  /** On narrow screens a row has few lines, and only numbers and labelled columns have titles. */
   isCompact?: boolean;
 }
 
@@ -24,9 +28,15 @@ export function table<Row>(
   rows: readonly Row[],
   { isNamed = false, isCompact = false }: Look = {},
 ): Html {
-  const kind = ({ numeric }: Column<Row>) => (numeric ? html` class="numeric"` : null);
+  const kind = ({ numeric, isLabelled, isAction }: Column<Row>) => {
+    if (numeric) return html` class="numeric"`;
+    if (isAction) return html` class="action"`;
+    return isLabelled ? html` class="labelled"` : null;
+  };
+  const titleOf = ({ title, isAction }: Column<Row>) =>
+    isAction ? html`<span class="unseen">${title}</span>` : title;
   const head = columns.map(
-    (column) => html`<th role="columnheader" scope="col"${kind(column)}>${column.title}</th>
+    (column) => html`<th role="columnheader" scope="col"${kind(column)}>${titleOf(column)}</th>
 `,
   );
   const body = rows.map(

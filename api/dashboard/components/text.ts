@@ -34,6 +34,17 @@ export const duration = (ms: number): string =>
 export const prose = (text: string): Html =>
   html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
 
+/** Sentences in a paragraph of a description. */
+const SENTENCES = 3;
+
+/** Splits a long description into paragraphs. */
+export function paragraphs(description: string): string[] {
+  const sentences = description.split(/(?<=\.) (?=[A-Z`])/);
+  return Array.from({ length: Math.ceil(sentences.length / SENTENCES) }, (_, index) =>
+    sentences.slice(index * SENTENCES, (index + 1) * SENTENCES).join(' '),
+  );
+}
+
 /** An id or another short text to copy (`copy.js`). */
 export const copyable = (text: string): Html => html`<code data-copy>${text}</code>`;
 

@@ -47,7 +47,7 @@ export function overviewPages(
     const steps = firstSteps({
       openedAt: account.createdAt,
       now,
-      verifies: mails.delivers,
+      sendsMail: mails.delivers,
       hasKey: keys.length > 0,
       hasCalled:
         keys.some(({ lastUsedAt }) => lastUsedAt !== null) ||

@@ -7,7 +7,7 @@ import { outcome } from './callPage.ts';
 /** The columns of a table of calls that owners and operators see alike. */
 export const OUTCOME_COLUMNS: readonly Column<CallRow>[] = [
   { title: 'Outcome', cell: outcome },
-  { title: 'Charged', numeric: true, cell: ({ charged }) => charged },
+  { title: 'Credits', numeric: true, cell: ({ charged }) => charged },
   {
     title: 'Duration',
     numeric: true,
@@ -15,6 +15,7 @@ export const OUTCOME_COLUMNS: readonly Column<CallRow>[] = [
   },
   {
     title: 'Key',
+    isLabelled: true,
     cell: ({ keyPrefix }) => (keyPrefix === null ? 'dashboard' : html`<code>${keyPrefix}</code>`),
   },
 ];

@@ -25,7 +25,8 @@ everything that it returned. Only you see them, on the page of the call.</p>
 <li>fields that the tool marks as secret, such as passwords</li>
 <li>the output of a call that has such a field</li>
 <li>inputs and outputs above ${KEPT_BYTES / 1024} KB</li>
-<li>more than the newest ${KEPT_CALLS} calls, and single calls while it is busy</li>
+<li>calls that are older than the newest ${KEPT_CALLS}</li>
+<li>some calls while the service is busy</li>
 </ul>`;
 
 /** The switch for keeping input and output, with what it means. @param news the change that was just made */

@@ -6,7 +6,7 @@ import { REMEDIES } from '../../openapi/remedies.ts';
 import { notice } from '../components/alert.ts';
 import { actionButton } from '../components/form.ts';
 import { phaseView } from '../components/phases.ts';
-import { badge, copyable, count, duration, moment, number, prose } from '../components/text.ts';
+import { badge, copyable, count, duration, number, preciseMoment, prose } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -81,7 +81,7 @@ function keyOf({ call, keyName }: CallPage): Html {
 export function callPage(page: CallPage): string {
   const { viewer, call, requestId, endedAt } = page;
   return layout({
-    title: 'Call',
+    title: `${call.tool} call`,
     menu: { viewer, section: 'Calls' },
     parent: { path: CALLS_PATH, name: 'Calls' },
     main: html`${page.cancellation === null ? null : notice(html`<p>${cancelNews(call, page.cancellation === 'sent')}</p>`)}
@@ -94,8 +94,8 @@ ${call.state === 'running' ? actionButton(viewer, `${callPath(call.id)}/cancel`,
 <div><dt>Key</dt> <dd>${keyOf(page)}</dd></div>
 <div><dt>Price</dt> <dd>${count(call.cost, 'credit')}</dd></div>
 <div><dt>Charged</dt> <dd>${count(call.charged, 'credit')}</dd></div>
-<div><dt>Accepted</dt> <dd>${moment(call.startedAt)}</dd></div>
-<div><dt>Ended</dt> <dd>${moment(endedAt, 'still running')}</dd></div>
+<div><dt>Accepted</dt> <dd>${preciseMoment(call.startedAt)}</dd></div>
+<div><dt>Ended</dt> <dd>${endedAt === null ? html`<span class="quiet">still running</span>` : preciseMoment(endedAt)}</dd></div>
 <div><dt>Duration</dt> <dd>${
       call.durationMs === null
         ? html`–`

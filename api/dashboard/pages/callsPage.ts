@@ -78,7 +78,11 @@ ${inputField({ name: 'to', label: LABELS.to, type: 'date', value: query.to, fail
 }
 
 /** A table of calls, newest first. */
-export const callTable = (calls: readonly CallRow[], caption = 'Calls, newest first'): Html =>
+export const callTable = (
+  calls: readonly CallRow[],
+  caption = 'Calls, newest first',
+  isNamed = false,
+): Html =>
   table<CallRow>(
     caption,
     [
@@ -90,7 +94,7 @@ export const callTable = (calls: readonly CallRow[], caption = 'Calls, newest fi
       ...OUTCOME_COLUMNS,
     ],
     calls,
-    { isCompact: true },
+    { isNamed, isCompact: true },
   );
 
 /** Link to a file with all calls that the filter selects. */

@@ -65,8 +65,8 @@ const clientTable = (viewer: Viewer, rows: readonly ApiKeyDoc[]): Html =>
 /** The clients that the owner has connected by OAuth. */
 export const clientsPage = ({ viewer, rows, isRevoked }: ClientsPage): string =>
   layout({
-    title: 'Clients',
-    menu: { viewer, section: 'Clients' },
+    title: 'Connected apps',
+    menu: { viewer, section: 'Connected apps' },
     main: html`${isRevoked ? notice(html`<p>The connection was revoked.</p>`) : null}
 <p class="lead">Applications that you have connected to your account. Each one has its own limits. To change them, connect
 the application again.</p>

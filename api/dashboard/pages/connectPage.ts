@@ -69,6 +69,6 @@ ${expiryField(fields)}
 <button name="decision" value="connect">Connect</button>
 <button class="plain" name="decision" value="refuse" formnovalidate>Refuse</button>`,
 })}
-<p class="quiet">You can revoke the connection at any time under <a href="/dashboard/clients">Clients</a>.</p>`,
+<p class="quiet">You can revoke the connection at any time under <a href="/dashboard/clients">Connected apps</a>.</p>`,
   });
 }

@@ -87,7 +87,7 @@ const grantTable = (grants: readonly GrantDoc[]): Html =>
       { title: 'Applied', numeric: true, cell: ({ applied }) => number(applied) },
     ],
     grants,
-    { isCompact: true },
+    { isNamed: true, isCompact: true },
   );
 
 /** Describes the outcome of a purchase. Credits settle a shortfall first. */
@@ -118,7 +118,7 @@ ${amounts([
 ${selling === null ? empty(html`<p>Credits are not sold here. Ask the operator.</p>`) : shop(page, selling)}
 ${balanceAlerts(page)}
 <h2>Purchases</h2>
-${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), receiptPath)}
+${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), receiptPath, { isNamed: true, isCompact: true })}
 <h2>Grants</h2>
 ${
   grants.length === 0

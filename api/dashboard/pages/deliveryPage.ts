@@ -7,7 +7,7 @@ import type { EventDoc } from '../../../store/mongo.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { actionButton } from '../components/form.ts';
 import { code } from '../components/tabs.ts';
-import { badge, copyable, count, duration, moment, preciseMoment, typed } from '../components/text.ts';
+import { badge, copyable, duration, number, preciseMoment, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -120,8 +120,8 @@ export function deliveryPage(page: DeliveryPage): string {
 <div><dt>Delivery id</dt> <dd>${copyable(delivery.id)}</dd></div>
 <div><dt>Occurred</dt> <dd>${preciseMoment(event.createdAt.toISOString())}</dd></div>
 <div><dt>Endpoint</dt> <dd><a href="${webhookPath(webhook)}">${typed(webhook.url)}</a></dd></div>
-<div><dt>Attempts</dt> <dd>${count(delivery.attempts, 'attempt')}</dd></div>
-${nextAt === null ? null : html`<div><dt>Next attempt</dt> <dd>${moment(nextAt)}</dd></div>`}
+<div><dt>Attempts</dt> <dd>${number(delivery.attempts)}</dd></div>
+${nextAt === null ? null : html`<div><dt>Next attempt</dt> <dd>${preciseMoment(nextAt)}</dd></div>`}
 </dl>
 ${resendOf(page)}
 <h2>Payload</h2>

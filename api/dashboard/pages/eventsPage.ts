@@ -12,7 +12,7 @@ import { selectField } from '../components/field.ts';
 import { postForm } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { badge, count, moment, typed } from '../components/text.ts';
+import { badge, count, moment, number, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -80,7 +80,10 @@ const detailsOf = ({ data }: EventRow): Html | string =>
     ? data.message
     : html`${Object.entries(data)
         .filter(([name]) => !name.endsWith('Id'))
-        .map(([name, value], index) => html`${index === 0 ? '' : ', '}${name}: ${typed(String(value))}`)}`;
+        .map(
+          ([name, value], index) =>
+            html`${index === 0 ? '' : ', '}${name}: ${typeof value === 'number' ? number(value) : typed(String(value))}`,
+        )}`;
 
 function resendButton({ viewer, query, cursor }: EventsPage, event: EventRow, delivery: DeliveryRow): Html {
   const place = cursor === undefined ? {} : { cursor };
@@ -100,6 +103,9 @@ function deliveryState(endpoint: WebhookRow | undefined, { id, state }: Delivery
   return endpoint === undefined ? shown : html`<a href="${deliveryPath(endpoint, id)}">${shown}</a>`;
 }
 
+const nextAttempt = (at: string, now: Date): Html =>
+  Date.parse(at) <= now.getTime() ? html`next attempt is due` : html`next ${moment(at)}`;
+
 function deliveryItem(page: EventsPage, event: EventRow, delivery: DeliveryRow): Html {
   const { state, attempts, nextAt, endpointId } = delivery;
   const endpoint = page.endpoints.find(({ id }) => id === endpointId);
@@ -114,7 +120,7 @@ function deliveryItem(page: EventsPage, event: EventRow, delivery: DeliveryRow):
       : html`<a href="${webhookPath(endpoint)}#attempts">${typed(endpoint.url)}</a>`
   }
 <span>${deliveryState(endpoint, delivery)} ${count(attempts, 'attempt')}${
-    nextAt === null ? null : html`, next ${moment(nextAt)}`
+    nextAt === null ? null : html`, ${nextAttempt(nextAt, page.now)}`
   }${endpoint?.state === 'disabled' ? html`, the endpoint is disabled` : null}</span>
 ${canResend ? resendButton(page, event, delivery) : null}</li>
 `;

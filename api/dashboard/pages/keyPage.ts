@@ -129,7 +129,7 @@ export function keyPage(page: KeyPage): string {
   const { viewer, row, failure, rotated } = page;
   const isLive = stateOf(row) === 'live';
   return layout({
-    title: 'Key',
+    title: row.name,
     menu: { viewer, section: 'Keys' },
     parent: { path: KEYS_PATH, name: 'Keys' },
     main: html`${alert(failure ?? null, { ...KEY_LABELS, overlapHours: 'Hours' })}${
@@ -141,7 +141,6 @@ export function keyPage(page: KeyPage): string {
             advice: html`<p><strong>Copy it now:</strong> it will not be shown again.</p>`,
           })
     }${page.isChanged ? notice(html`<p>The key was changed.</p>`) : null}
-<p class="lead">${typed(row.name)}</p>
 ${facts(row)}
 ${
   isLive

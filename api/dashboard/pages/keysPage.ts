@@ -134,6 +134,7 @@ const keyTable = (viewer: Viewer, keys: readonly KeyRow[]): Html =>
       { title: 'Expires', cell: ({ expiresAt }) => moment(expiresAt) },
       {
         title: 'Revoke',
+        isAction: true,
         cell: ({ id, name, revokedAt }) =>
           revokedAt === null
             ? confirmation({

@@ -26,7 +26,8 @@ interface LedgerPage {
 export const LEDGER_PATH = '/dashboard/ledger';
 export const AUDIT_PATH = `${LEDGER_PATH}/recompute`;
 
-const signed = (amount: number): string => (amount > 0 ? `+${number(amount)}` : number(amount));
+/** An amount with its sign, such as `+25`; a negative one has a minus sign instead of a hyphen. */
+const signed = (amount: number): string => (amount > 0 ? `+${number(amount)}` : `−${number(-amount)}`);
 
 function reason({ tool, reference, byOperator }: LedgerLine): Html | null {
   if (tool !== null) return html`<a href="/dashboard/tools/${tool}">${tool}</a>`;
@@ -55,7 +56,7 @@ export const ledgerPage = ({ viewer, entries, cursor, audit }: LedgerPage): stri
     title: 'Ledger',
     menu: { viewer, section: 'Ledger' },
     main: html`${audit === undefined ? null : verdict(audit)}
-<p>Every change of your balance. The amounts of all entries add up to your balance.</p>
+<p class="lead">Every change of your balance. The amounts of all entries add up to your balance.</p>
 <div class="actions"><a class="button" href="${LEDGER_PATH}/statement.csv" download>Download all as CSV</a>
 ${actionButton(viewer, AUDIT_PATH, 'Recompute my balance')}</div>
 ${

@@ -7,6 +7,7 @@ import { empty } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
 import { pager } from '../components/pager.ts';
 import { price } from '../components/price.ts';
+import { readinessList } from '../components/readinessList.ts';
 import { table } from '../components/table.ts';
 import { badge, count, moment, number, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
@@ -44,13 +45,6 @@ interface OperatorPage {
   readiness: Readiness;
 }
 
-const readinessList = ({ status, checks }: Readiness): Html => html`<p>${
-  status === 'ready' ? badge('ready', 'good') : badge('not ready', 'bad')
-}</p>
-<ul class="checks">${Object.entries(checks).map(
-  ([name, state]) => html`<li>${name} ${badge(state, state === 'ok' ? 'good' : 'bad')}</li>`,
-)}</ul>`;
-
 const searchForm = (query: string): Html =>
   html`<form class="filter" role="search" method="get" action="${OPERATOR_PATH}">
 ${inputField({
@@ -74,7 +68,7 @@ const accountTable = (accounts: readonly Account[]): Html =>
       { title: 'Balance', numeric: true, cell: ({ balance }) => number(balance) },
       { title: 'Reserved', numeric: true, cell: ({ reserved }) => number(reserved) },
       { title: 'Shortfall', numeric: true, cell: ({ shortfall }) => number(shortfall) },
-      { title: 'Opened', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
+      { title: 'Opened', isLabelled: true, cell: ({ createdAt }) => moment(createdAt.toISOString()) },
     ],
     accounts,
     { isCompact: true },
@@ -127,12 +121,12 @@ export function operatorPage(page: OperatorPage): string {
     title: 'Operator',
     menu: { viewer, section: 'Operator' },
     actions: html`<nav class="segments" aria-label="Operator"><ul>
-<li><a href="${OPERATOR_PATH}/pools">Pools</a></li><li><a href="${OPERATOR_PATH}/incidents">Incidents</a></li><li><a href="${OPERATOR_PATH}/notice">Notice</a></li>
+<li><a href="${OPERATOR_PATH}/pools">Queues and pools</a></li><li><a href="${OPERATOR_PATH}/incidents">Incidents</a></li><li><a href="${OPERATOR_PATH}/notice">Notice</a></li>
 </ul></nav>`,
     main: html`${searchForm(query)}
 ${results(page)}
 ${due.length === 0 ? null : dueTable(due)}
-<h2>Pools</h2>
+<div class="head"><h2>Readiness</h2>${readiness.status === 'ready' ? badge('ready', 'good') : badge('not ready', 'bad')}</div>
 ${readinessList(readiness)}${
   temporalUiUrl === null ? null : html`<p><a href="${temporalUiUrl}">Temporal UI</a></p>`
 }`,

@@ -2,8 +2,9 @@ import type { PoolSample, PoolSampleDoc } from '../../../store/mongo.ts';
 import { SAMPLED_MINUTES } from '../../../store/poolSamples.ts';
 import type { Readiness } from '../../../workers/platform/readiness.ts';
 import { columnChart } from '../components/chart.ts';
+import { readinessList } from '../components/readinessList.ts';
 import { table } from '../components/table.ts';
-import { badge, count, number } from '../components/text.ts';
+import { count, number } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -54,14 +55,14 @@ function chart(queue: string, page: PoolsPage): Html {
     summary:
       latest === undefined
         ? 'not sampled'
-        : `${runsCalls ? `${number(runningOf(latest))} running, ` : ''}${number(latest.waiting)} waiting, ${count(latest.workers, 'worker')}; at most ${number(most)} waiting`,
+        : `${runsCalls ? `${number(runningOf(latest))} running, ` : ''}${number(latest.waiting)} waiting, ${count(latest.workers, 'worker')}${most === 0 ? '' : `; at most ${number(most)} waiting`}`,
     series: [
       ...(runsCalls ? [{ name: 'running', tone: 'accent' as const }] : []),
       { name: 'waiting', tone: 'bad' },
     ],
     columns: minutes.map(({ label, sample }) =>
       sample === null
-        ? { label: `${label}, not sampled`, values: [] }
+        ? { label, note: 'not sampled', values: [] }
         : { label, values: [...(runsCalls ? [runningOf(sample)] : []), sample.waiting] },
     ),
   });
@@ -94,11 +95,6 @@ ${table<PoolSampleDoc>(
 </details>`;
 }
 
-const readinessTable = ({ checks }: Readiness): Html =>
-  html`<ul class="checks">${Object.entries(checks).map(
-    ([name, state]) => html`<li>${name} ${badge(state, state === 'ok' ? 'good' : 'bad')}</li>`,
-  )}</ul>`;
-
 /** For operators: the queues and pools in the last hour. */
 export const operatorPoolsPage = (page: PoolsPage): string =>
   layout({
@@ -107,7 +103,7 @@ export const operatorPoolsPage = (page: PoolsPage): string =>
     parent: { path: OPERATOR_PATH, name: 'Operator' },
     main: html`<p class="lead">The last hour by minute (UTC): calls that run, tasks that wait for a worker, and workers that poll the
 queue.</p>
-${readinessTable(page.readiness)}
+${readinessList(page.readiness)}
 ${charts(page)}
 <p class="quiet">The number of calls that a worker can run at once is a metric of the worker, <code>utility_tools_pool_slots</code>.</p>`,
   });

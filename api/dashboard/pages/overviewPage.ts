@@ -108,14 +108,14 @@ function charts(overview: Overview): Html {
   const credits = creditsByDay(overview, days);
   return html`<div class="charts">
 ${columnChart({
-  title: 'Credits by day',
+  title: 'Credits by day (UTC)',
   unit: 'credit',
   series: credits.names.map((name, part) => ({ name, tone: PART_TONES[part] ?? 'accent' })),
   columns: credits.days.map(({ day, values }) => ({ label: day, values })),
   isSplit: true,
 })}
 ${columnChart({
-  title: 'Calls by day',
+  title: 'Calls by day (UTC)',
   unit: 'call',
   series: [
     { name: 'with result', tone: 'accent' },
@@ -213,7 +213,7 @@ ${
     ? null
     : html`<div class="head"><h2>Recent errors</h2><a href="${callsHref({ state: 'refunded' })}">All refunded calls</a></div>
 <p class="quiet">Calls without a result. None of them was charged.</p>
-${callTable(failures, 'Newest errors')}`
+${callTable(failures, 'Newest errors', true)}`
 }`;
 }
 

@@ -41,7 +41,7 @@ the link within one hour.</p>`
 link that changes it.</p>`,
   );
 
-const emailForm = ({ viewer, entered = {}, failure }: Profile): Html =>
+const emailForm = ({ viewer, mails, entered = {}, failure }: Profile): Html =>
   postForm({
     action: `${PROFILE_PATH}/email`,
     viewer,
@@ -50,12 +50,14 @@ const emailForm = ({ viewer, entered = {}, failure }: Profile): Html =>
       label: 'New email address',
       type: 'email',
       value: entered.email ?? '',
-      hint: 'We send a link to this address. The old address gets a notice of the change.',
+      hint: mails.delivers
+        ? 'We send a link to this address. The old address gets a notice of the change.'
+        : 'This installation sends no mail. The link that changes the address is in the log of the API.',
       attributes: { autocomplete: 'email', required: '' },
       failure: failure ?? null,
     })}
 ${passwordField(failure ?? null)}
-<button>Send the link</button>`,
+<button>${mails.delivers ? 'Send the link' : 'Change the address'}</button>`,
   });
 
 /** The forms that change the name and the email address. */

@@ -44,7 +44,8 @@ const sessionTable = (viewer: Viewer, sessions: readonly Session[]): Html =>
       { title: 'Signed in', cell: ({ createdAt }) => moment(createdAt.toISOString()) },
       { title: 'Last used', cell: ({ lastUsedAt }) => moment(lastUsedAt.toISOString()) },
       {
-        title: 'Action',
+        title: 'End',
+        isAction: true,
         cell: ({ id }) =>
           id === viewer.sessionId
             ? badge('this session', 'good')
@@ -52,6 +53,7 @@ const sessionTable = (viewer: Viewer, sessions: readonly Session[]): Html =>
       },
     ],
     sessions,
+    { isNamed: true },
   );
 
 /** The sessions of a user. */
@@ -80,7 +82,7 @@ export const settingsPage = ({ viewer, sessions, hasPasskeys, failure, news = nu
 <div><dt>Name</dt> <dd>${typed(viewer.user.name)}</dd></div>
 <div><dt>Email</dt> <dd>${typed(viewer.user.email)}</dd></div>
 <div><dt>Role</dt> <dd>${viewer.user.role}</dd></div>
-<div><dt>Account</dt> <dd>${copyable(viewer.account._id)}</dd></div>
+<div><dt>Account id</dt> <dd>${copyable(viewer.account._id)}</dd></div>
 <div><dt>Opened</dt> <dd>${moment(viewer.account.createdAt.toISOString())}</dd></div>
 </dl>
 <p><a href="${PROFILE_PATH}">Change name or email address</a></p>
@@ -116,6 +118,8 @@ ${sessionsOf(viewer, sessions)}
 <h2>Your data</h2>
 <p>Everything that is stored about your account, one JSON object per line: user, sessions, passkeys, keys, endpoints, payments, ledger, calls, events,
 attempts and security log. Secrets are not in it.</p>
-<div class="actions"><a class="button" href="${EXPORT_PATH}" download>Download all data</a>
-<a class="button plain" href="${CLOSE_PATH}">Close the account</a></div>`,
+<div class="actions"><a class="button" href="${EXPORT_PATH}" download>Download all data</a></div>
+<h2>Close the account</h2>
+<p>Ends keys, webhooks and sessions, and gives you a last statement.</p>
+<div class="actions"><a class="button danger" href="${CLOSE_PATH}">Close the account</a></div>`,
   });

@@ -7,7 +7,7 @@ import { icon } from '../components/icons.ts';
 import { resultView } from '../components/result.ts';
 import { snippets } from '../components/snippets.ts';
 import { suspension } from '../components/suspension.ts';
-import { copyable, count, prose } from '../components/text.ts';
+import { copyable, count, paragraphs, prose } from '../components/text.ts';
 import { labelsOf, toolFields } from '../components/toolFields.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
@@ -76,8 +76,8 @@ export const toolPage = (page: ToolPage): string => {
     menu: { viewer, section: 'Tools' },
     parent: { path: TOOLS_PATH, name: 'Tools' },
     main: html`${suspension(viewer.account) ?? (failure === null ? null : failed(page, failure))}
-<p class="lead">${icon(toolIcon(tool.name))}${prose(summaryOf(tool))} ${copyable(tool.name)}</p>
-<p class="price"><strong>${count(tool.price, 'credit')}</strong> per call; ${count(available, 'credit')} available. Failed calls are not charged.</p>
+<p class="lead">${icon(toolIcon(tool.name))}${prose(summaryOf(tool))}</p>
+<p class="price">${copyable(tool.name)} <strong>${count(tool.price, 'credit')}</strong> per call; ${count(available, 'credit')} available. Failed calls are not charged.</p>
 ${tried === undefined ? null : answered(tool, tried)}
 <div class="split">
 <section class="box" aria-labelledby="try">
@@ -99,8 +99,10 @@ ${snippets({ tool, input: isFilled ? input : example, baseUrl: page.baseUrl })}
 </section>
 <section class="box" aria-labelledby="about">
 <h2 id="about">About</h2>
-<p>${prose(tool.description)}</p>
-</section>
+${paragraphs(tool.description).map(
+  (text) => html`<p>${prose(text)}</p>
+`,
+)}</section>
 </div>
 </div>`,
   });

@@ -7,7 +7,7 @@ import { choice, selectField } from '../components/field.ts';
 import { actionButton, confirmation, postForm } from '../components/form.ts';
 import { pager } from '../components/pager.ts';
 import { table } from '../components/table.ts';
-import { badge, copyable, count, duration, moment, typed } from '../components/text.ts';
+import { badge, copyable, count, duration, moment, preciseMoment, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';
 import { layout } from '../layout.ts';
 import type { Viewer } from '../viewer.ts';
@@ -109,7 +109,7 @@ const attemptTable = (webhook: WebhookRow, attempts: readonly AttemptRow[]): Htm
       {
         title: 'When',
         cell: ({ at, id, deliveryId }) =>
-          html`<a href="${deliveryPath(webhook, deliveryId)}#${id}">${moment(at)}</a>`,
+          html`<a href="${deliveryPath(webhook, deliveryId)}#${id}">${preciseMoment(at)}</a>`,
       },
       { title: 'Event', cell: eventOf },
       { title: 'Attempt', numeric: true, cell: ({ attempt }) => attempt },
@@ -118,7 +118,7 @@ const attemptTable = (webhook: WebhookRow, attempts: readonly AttemptRow[]): Htm
       { title: 'Response', cell: responseOf },
     ],
     attempts,
-    { isCompact: true },
+    { isNamed: true, isCompact: true },
   );
 
 function secrets(viewer: Viewer, path: string, { rotationEndsAt }: WebhookRow): Html {
@@ -134,8 +134,8 @@ ${
   isPending
     ? html`<p>A new secret is pending: both secrets sign deliveries until ${moment(rotationEndsAt)}, then only the new one. Activate
 it earlier once your receiver has it.</p>`
-    : html`<p class="quiet">After a rotation both secrets sign deliveries for 24 hours, or until you activate the new
-one.</p>`
+    : html`<p class="quiet">For 24 hours after a rotation, or until you activate the new secret, <code>webhook-signature</code> has the signatures
+of both secrets, and <code>X-Service-Signature</code> that of the old one.</p>`
 }
 <div class="actions">${isPending ? actionButton(viewer, `${path}/activate`, 'Activate the new secret') : null}
 ${confirmation({
@@ -196,7 +196,7 @@ export function webhookPage({
 <div><dt>Address</dt> <dd>${typed(webhook.url)}</dd></div>
 <div><dt>State</dt> <dd>${stateBadge(webhook)}</dd></div>
 <div><dt>Consecutive failures</dt> <dd>${failuresOf(webhook)}</dd></div>
-<div><dt>Events</dt> <dd>${webhook.events.join(', ')}</dd></div>
+<div><dt>Events</dt> <dd>${webhook.events.map((event, index) => html`${index === 0 ? null : ', '}<code>${event}</code>`)}</dd></div>
 <div><dt>Created</dt> <dd>${moment(webhook.createdAt)}</dd></div>
 <div><dt>Endpoint id</dt> <dd>${copyable(webhook.id)}</dd></div>
 </dl>
@@ -232,7 +232,7 @@ ${postForm({
   action: `${path}/change`,
   viewer,
   content: html`${webhookFields(draft, failure ?? null)}
-<button class="plain">Save</button>`,
+<button>Save</button>`,
 })}
 ${secrets(viewer, path, webhook)}
 <h3>Delete</h3>

@@ -86,9 +86,9 @@ export const WEBHOOKS_NEWS = {
 export type WebhooksNews = keyof typeof WEBHOOKS_NEWS;
 
 /** State of the signing secret. */
-const secretOf = (viewer: Viewer, row: WebhookRow): Html =>
+const secretOf = (viewer: Viewer, row: WebhookRow): Html | null =>
   row.rotationEndsAt === null
-    ? html`<span class="quiet">current</span>`
+    ? null
     : html`${badge('new secret pending')} until ${moment(row.rotationEndsAt)}
 ${actionButton(viewer, `${webhookPath(row)}/activate`, 'Activate')}`;
 

@@ -4,11 +4,12 @@ const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 const formatOf = (timeStyle) => new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle });
 const [toMinutes, toSeconds] = [formatOf('short'), formatOf('medium')];
 
-for (const element of document.querySelectorAll('time[datetime]')) {
+const times = document.querySelectorAll('time[datetime]');
+for (const element of times) {
   element.title = `${element.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
   const format = element.dataset.seconds === undefined ? toMinutes : toSeconds;
   element.textContent = format.format(new Date(element.dateTime));
 }
 
 const zone = document.getElementById('zone');
-if (zone !== null) zone.textContent = `Times are in ${timeZone}.`;
+if (zone !== null) zone.textContent = times.length > 0 ? `Times are in ${timeZone}.` : '';
