@@ -222,6 +222,7 @@ export function overviewPage(overview: Overview): string {
   const { viewer, account, period, usage, keys, endpoints, steps, now } = overview;
   const tools = perTool(usage);
   const sums = sumOf(tools);
+  const isUsed = sums.calls > 0;
   const { p50, p95 } = latencyOfAll(tools);
   const left = daysLeft(account.available, usage, now);
   const attention: Attention = { account, daysLeft: left, keys, endpoints, now };
@@ -240,15 +241,25 @@ ${amounts([
         ? 'credits for new calls'
         : `credits for new calls; ${number(account.reserved)} reserved`,
   },
-  { term: 'Lasts', value: lasts(account.available, left), note: 'at the average of the last 7 days' },
+  {
+    term: 'Lasts',
+    value: lasts(account.available, left),
+    note: left === null ? 'no use in the last 7 days' : 'at the average of the last 7 days',
+  },
   { term: 'Used', value: sums.charged, note: `credits in ${count(period, 'day')}` },
-  { term: 'Calls', value: sums.calls, note: `${number(sums.calls - sums.succeeded)} failed, not charged` },
-  { term: 'Success', value: percent(successOf(sums)), note: 'calls with a result' },
-  { term: 'Latency', value: latency(p50), note: `median; p95 ${latency(p95)}` },
+  {
+    term: 'Calls',
+    value: sums.calls,
+    note: isUsed
+      ? `${number(sums.calls - sums.succeeded)} failed, not charged`
+      : `in ${count(period, 'day')}`,
+  },
+  { term: 'Success', value: percent(successOf(sums)), note: isUsed ? 'calls with a result' : 'no calls yet' },
+  { term: 'Latency', value: latency(p50), note: isUsed ? `median; p95 ${latency(p95)}` : 'no calls yet' },
 ])}
 <div class="head"><h2 id="usage">Usage</h2>${splitLinks(overview)}</div>
 ${use(overview, tools)}
 <p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
-<a href="/dashboard/webhooks">webhooks</a>. Durations are from acceptance to settlement.</p>`,
+<a href="/dashboard/webhooks">webhooks</a>.${isUsed ? ' Durations are from acceptance to settlement.' : null}</p>`,
   });
 }
