@@ -1,17 +1,12 @@
 import type { FindCursor } from 'mongodb';
+import type { EntryDoc, GrantDoc } from './accountDocs.ts';
+import type { CallContentDoc, CallDoc } from './callDocs.ts';
 import { copyJournal } from './journal.ts';
-import type {
-  ApiKeyDoc,
-  CallContentDoc,
-  CallDoc,
-  EntryDoc,
-  EventDoc,
-  GrantDoc,
-  PaymentDoc,
-  SecurityEventDoc,
-  Store,
-} from './mongo.ts';
-import type { DeliveryAttemptDoc, WebhookEndpointDoc } from './webhookDocs.ts';
+import type { ApiKeyDoc } from './keyDocs.ts';
+import type { Store } from './mongo.ts';
+import type { PaymentDoc } from './paymentDocs.ts';
+import type { SecurityEventDoc } from './securityDocs.ts';
+import type { DeliveryAttemptDoc, EventDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** Documents that a cursor reads at once; by default it reads up to 16 MB. */
 const BATCH = 200;

@@ -1,19 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
+import type { Account, AccountDoc, EntryDoc, GrantDoc, GrantOperator, SpendPeriod } from './accountDocs.ts';
 import { hashEmail } from './closeAccount.ts';
 import { insertEvent, newEvent } from './events.ts';
 import { releaseSpend } from './keySpend.ts';
-import {
-  type Account,
-  type AccountDoc,
-  type EntryDoc,
-  type GrantDoc,
-  type GrantOperator,
-  isDuplicate,
-  type SpendPeriod,
-  type Store,
-} from './mongo.ts';
+import { isDuplicate, type Store } from './mongo.ts';
 
 /**
  * A change of an account's credits other than a charge or the sign-up credits: a purchase, an allowance or an

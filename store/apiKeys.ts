@@ -3,9 +3,11 @@ import { crc32 } from 'node:zlib';
 import type { ClientSession, Filter, UpdateFilter } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
 import { insertEvent, newEvent } from './events.ts';
+import type { ApiKeyDoc, KeyLimits } from './keyDocs.ts';
 import { keepSpend } from './keySpend.ts';
-import type { ApiKeyDoc, EventDoc, KeyLimits, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 import { type Actor, OPERATOR, recordSecurity } from './securityLog.ts';
+import type { EventDoc } from './webhookDocs.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;

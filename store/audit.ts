@@ -1,7 +1,9 @@
 import type { ClientSession } from 'mongodb';
 import { type EventKind, LOW_CREDITS } from '../schemas/events.ts';
+import type { AccountDoc, EntryDoc, GrantDoc, JournalEntry, SpendPeriod } from './accountDocs.ts';
+import type { CallDoc } from './callDocs.ts';
 import { TEST_EVENT_IDS } from './events.ts';
-import type { AccountDoc, CallDoc, EntryDoc, GrantDoc, JournalEntry, SpendPeriod, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 import { ABANDONED, isRefundDue } from './undelivered.ts';
 
 /** A stored number that differs from the recomputed one. */

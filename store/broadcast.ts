@@ -1,4 +1,5 @@
-import type { BroadcastDoc, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
+import type { BroadcastDoc } from './statusDocs.ts';
 
 /** How long a process reuses the notice that it read, in milliseconds. */
 const CACHE_MS = 5000;

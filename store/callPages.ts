@@ -1,6 +1,7 @@
 import type { Document, FindCursor } from 'mongodb';
+import { CALL_STATES, type CallDoc, type CallState } from './callDocs.ts';
 import { CALL_INDEXES } from './indexes.ts';
-import { CALL_STATES, type CallDoc, type CallState, type Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByTime } from './pages.ts';
 
 export interface CallFilter {

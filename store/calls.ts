@@ -1,4 +1,5 @@
-import { type CallDoc, isDuplicate, type Store } from './mongo.ts';
+import type { CallDoc } from './callDocs.ts';
+import { isDuplicate, type Store } from './mongo.ts';
 
 /** How long an Idempotency-Key is kept after the start of the first call that used it. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;

@@ -2,7 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
 import { isLive, liveAt, type NewKey, pruneSpend, reportKey, revokeKey } from './apiKeys.ts';
-import { type ApiKeyDoc, type ConnectedClient, isDuplicate, type Store } from './mongo.ts';
+import type { ApiKeyDoc, ConnectedClient } from './keyDocs.ts';
+import { isDuplicate, type Store } from './mongo.ts';
 import type { Actor } from './securityLog.ts';
 
 /** Prefixes of tokens, by which leaked tokens are recognised. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isLocalhost } from '../schemas/formats/localhost.ts';
-import { type EventDoc, insertAllOnce, type Store } from './mongo.ts';
-import type { DeliveryDoc } from './webhookDocs.ts';
+import { insertAllOnce, type Store } from './mongo.ts';
+import type { DeliveryDoc, EventDoc } from './webhookDocs.ts';
 
 const BATCH = 200;
 

@@ -1,7 +1,7 @@
 import { EVENT_KINDS, type EventKind } from '../schemas/events.ts';
-import type { EventDoc, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 import { asPage, olderThan, type Page, type PageRequest, pageByTime } from './pages.ts';
-import type { DeliveryState } from './webhookDocs.ts';
+import type { DeliveryState, EventDoc } from './webhookDocs.ts';
 import { MAX_ENDPOINTS } from './webhookEndpoints.ts';
 
 export interface EventFilter {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import type { EventData, EventKind } from '../schemas/events.ts';
-import { createdNow, type EventDoc, type Store } from './mongo.ts';
+import { createdNow, type Store } from './mongo.ts';
 import { activeTraceparent } from './trace.ts';
+import type { EventDoc } from './webhookDocs.ts';
 
 /** Matches the ids of test events, which begin with `TEST_EVENT`. */
 export const TEST_EVENT_IDS = /^evt_test_/;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { COMPONENTS, type Component, type ComponentState, type ComponentStates } from '../schemas/status.ts';
-import { type IncidentDoc, isDuplicate, type Store } from './mongo.ts';
+import { isDuplicate, type Store } from './mongo.ts';
+import type { IncidentDoc } from './statusDocs.ts';
 
 /** Number of failed checks from which an outage is an incident. A single failure can be a restart. */
 const MIN_FAILURES = 2;

@@ -1,6 +1,7 @@
 import { balanceEventData } from '../schemas/events.ts';
+import type { JournalEntry } from './accountDocs.ts';
 import { newEvent } from './events.ts';
-import { insertAllOnce, type JournalEntry, type Store } from './mongo.ts';
+import { insertAllOnce, type Store } from './mongo.ts';
 import type { BalanceNotice } from './webhookDocs.ts';
 
 /** A journal entry and its account. */

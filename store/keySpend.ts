@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
-import type { Account, ApiKeyDoc, KeyLimits, KeySpend } from './mongo.ts';
+import type { Account, KeySpend } from './accountDocs.ts';
+import type { ApiKeyDoc, KeyLimits } from './keyDocs.ts';
 
 /** An aggregation expression: an object, or a path such as `$field`. */
 type Expression = Document | string;

@@ -3,6 +3,7 @@ import DataLoader from 'dataloader';
 import type { Document } from 'mongodb';
 import { LOW_CREDITS } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
+import type { JournalEntry, ToolTimes } from './accountDocs.ts';
 import {
   describeBudget,
   type ExceededBudget,
@@ -11,7 +12,7 @@ import {
   releaseSpend,
   reserveSpend,
 } from './keySpend.ts';
-import type { JournalEntry, Store, ToolTimes } from './mongo.ts';
+import type { Store } from './mongo.ts';
 import { createProjection } from './projection.ts';
 import { createSteps, type StepResult } from './steps.ts';
 import { activeTraceparent } from './trace.ts';

@@ -1,21 +1,22 @@
 import type { FindCursor } from 'mongodb';
+import type { AccountDoc, EntryDoc, GrantDoc } from './accountDocs.ts';
 import { ONLY_KEYS } from './apiKeys.ts';
+import type { CallDoc } from './callDocs.ts';
 import { allCalls, type CallFilter, pageOfCalls } from './callPages.ts';
 import { type EventFilter, pageOfEvents } from './eventPages.ts';
 import { CALL_INDEXES } from './indexes.ts';
 import { copyJournal } from './journal.ts';
-import type {
-  AccountDoc,
-  ApiKeyDoc,
-  CallDoc,
-  EntryDoc,
-  EventDoc,
-  GrantDoc,
-  SecurityEventDoc,
-  Store,
-} from './mongo.ts';
+import type { ApiKeyDoc } from './keyDocs.ts';
+import type { Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
-import type { DeliveryAttemptDoc, DeliveryDoc, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
+import type { SecurityEventDoc } from './securityDocs.ts';
+import type {
+  DeliveryAttemptDoc,
+  DeliveryDoc,
+  EventDoc,
+  NoticeDoc,
+  WebhookEndpointDoc,
+} from './webhookDocs.ts';
 
 /** Lists for owners and operators, newest first. */
 export interface Lists {

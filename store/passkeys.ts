@@ -1,5 +1,6 @@
 import { ObjectId } from 'mongodb';
-import type { PasskeyDoc, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
+import type { PasskeyDoc } from './securityDocs.ts';
 import { type Actor, OPERATOR, recordSecurity } from './securityLog.ts';
 
 /** Maximum number of passkeys per user. */

@@ -1,7 +1,8 @@
 import type { ClientSession } from 'mongodb';
 import type { Accounts } from './accounts.ts';
-import { DISPUTE_STAGES, type PaymentDoc, type Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByTime } from './pages.ts';
+import { DISPUTE_STAGES, type PaymentDoc } from './paymentDocs.ts';
 
 /** A Stripe event about a payment. Events may repeat and arrive out of order. */
 export interface Report {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorCode } from '../schemas/errors.ts';
+import type { CallDoc, PendingAnswer } from './callDocs.ts';
 import type { Lease } from './lease.ts';
-import type { CallDoc, PendingAnswer, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 
 /**
  * An API process's record of pending responses to callers that cannot request the result again.

@@ -1,5 +1,6 @@
 import { isPool } from '../schemas/tool.ts';
-import { isDuplicate, type PoolSample, type PoolSampleDoc, type Store } from './mongo.ts';
+import { isDuplicate, type Store } from './mongo.ts';
+import type { PoolSample, PoolSampleDoc } from './statusDocs.ts';
 
 /** Number of minutes that are shown. */
 export const SAMPLED_MINUTES = 60;

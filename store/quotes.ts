@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { insertAllOnce, type QuoteFeedDoc, type Store, type StoredQuote } from './mongo.ts';
+import { insertAllOnce, type Store } from './mongo.ts';
+import type { QuoteFeedDoc, StoredQuote } from './quoteDocs.ts';
 
 /** Stored state of a feed, and the current time of the database server, whose clock all workers use. */
 export interface FeedState {

@@ -1,6 +1,9 @@
+import type { Account, AccountDoc } from './accountDocs.ts';
+import type { CallDoc } from './callDocs.ts';
 import { ACCOUNT_SEARCH_INDEX } from './indexes.ts';
 import { copyJournal } from './journal.ts';
-import type { Account, AccountDoc, ApiKeyDoc, CallDoc, Store } from './mongo.ts';
+import type { ApiKeyDoc } from './keyDocs.ts';
+import type { Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByTime } from './pages.ts';
 
 /** Maximum number of keys that a search returns. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
-import type { SecurityEventDoc, SecurityKind, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
+import type { SecurityEventDoc, SecurityKind } from './securityDocs.ts';
 
 /** The user, key or operator that caused a security event. */
 export interface Actor {

@@ -1,5 +1,6 @@
 import type { ComponentStates } from '../schemas/status.ts';
-import { isDuplicate, type StatusDayDoc, type Store } from './mongo.ts';
+import { isDuplicate, type Store } from './mongo.ts';
+import type { StatusDayDoc } from './statusDocs.ts';
 import { firstDay } from './usage.ts';
 
 /** Number of days that the status page shows, including today. */

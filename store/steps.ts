@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
+import type { AccountDoc, Hold, JournalEntry } from './accountDocs.ts';
 import { spendField } from './keySpend.ts';
-import type { AccountDoc, Hold, JournalEntry, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 
 /** A conditional update of an account for one call, in aggregation expressions over the account's document. */
 export interface Step {

@@ -1,5 +1,6 @@
+import type { CallDoc } from './callDocs.ts';
 import type { Ledger } from './ledger.ts';
-import type { CallDoc, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 
 /** Result of a sweep. */
 export interface Sweep {

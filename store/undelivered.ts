@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Accounts } from './accounts.ts';
+import type { CallDoc } from './callDocs.ts';
 import { copyJournal } from './journal.ts';
 import { findExpired } from './lease.ts';
 import type { Ledger } from './ledger.ts';
-import type { CallDoc, Store } from './mongo.ts';
+import type { Store } from './mongo.ts';
 
 /**
  * Settles calls whose callers got no result, so that the callers are not charged. May be repeated, in any process.

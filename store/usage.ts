@@ -1,13 +1,8 @@
+import type { CallState } from './callDocs.ts';
 import { CALL_INDEXES } from './indexes.ts';
 import { copyJournal } from './journal.ts';
-import {
-  type CallState,
-  isDuplicate,
-  type KeyUsage,
-  type Store,
-  type ToolUsage,
-  type UsageDayDoc,
-} from './mongo.ts';
+import { isDuplicate, type Store } from './mongo.ts';
+import type { KeyUsage, ToolUsage, UsageDayDoc } from './usageDocs.ts';
 
 /** Longest period in days, including today. */
 export const USAGE_DAYS = 90;

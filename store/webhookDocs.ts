@@ -114,3 +114,15 @@ export interface ExchangeDoc {
   body: string | null;
   expiresAt: Date;
 }
+
+export interface EventDoc {
+  _id: string;
+  accountId: string;
+  event: EventKind;
+  createdAt: Date;
+  data: Record<string, unknown>;
+  /** Set until the event's deliveries have been created and the workflows of their endpoints have been woken. */
+  pending?: true;
+  /** `traceparent` of the span in which the reported change was made; missing if traces are not exported. */
+  traceparent?: string;
+}

@@ -5,7 +5,7 @@ import type { ObserveAttempt } from '../activities/runtime/toolActivities.ts';
 import type { ObserveDelivery } from '../activities/webhooks/deliveryActivities.ts';
 import { untilAborted } from '../egress/clock.ts';
 import type { Waiting } from '../store/maintenance.ts';
-import { MAINTENANCE, type MaintenanceDoc } from '../store/mongo.ts';
+import { MAINTENANCE, type MaintenanceDoc } from '../store/statusDocs.ts';
 import type { Sweep } from '../store/sweeper.ts';
 import { queueState } from './platform/healthChecks.ts';
 import { PREFIX, SECONDS } from './platform/metricsRegistry.ts';

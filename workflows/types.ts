@@ -1,9 +1,9 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
 import type { EventKind } from '../schemas/events.ts';
+import type { ToolTimes } from '../store/accountDocs.ts';
 import type { Resend, SyncRequest, SyncResult } from '../store/deliveries.ts';
 import type { KeyBudget } from '../store/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger.ts';
-import type { ToolTimes } from '../store/mongo.ts';
 import type { ResultReference } from '../store/results.ts';
 import type { Sweep } from '../store/sweeper.ts';
 

@@ -8,9 +8,14 @@ import { signatureHeaders } from '../../schemas/webhookSignature.ts';
 import { attemptId, type DeliveryAttempts } from '../../store/deliveryAttempts.ts';
 import { eventBody } from '../../store/events.ts';
 import type { Keyring } from '../../store/keyring.ts';
-import type { EventDoc, Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo.ts';
 import { activeTraceparent, contextOf, inSpan } from '../../store/trace.ts';
-import type { DeliveryAttemptDoc, StoredHeader, WebhookEndpointDoc } from '../../store/webhookDocs.ts';
+import type {
+  DeliveryAttemptDoc,
+  EventDoc,
+  StoredHeader,
+  WebhookEndpointDoc,
+} from '../../store/webhookDocs.ts';
 import { signingSecrets } from '../../store/webhookEndpoints.ts';
 import type { DeliveryActivities } from '../../workflows/types.ts';
 

@@ -1,9 +1,10 @@
 import type { KeyChangeBody, KeyRotationBody, KeyRow, NewKeyBody } from '../../schemas/accountRows.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import type { Account } from '../../store/accountDocs.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
+import type { ApiKeyDoc } from '../../store/keyDocs.ts';
 import type { Lists } from '../../store/lists.ts';
-import type { Account, ApiKeyDoc } from '../../store/mongo.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
 import type { Actor } from '../../store/securityLog.ts';
 import { keyChange, newKey } from './newKey.ts';

@@ -3,7 +3,7 @@ import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import { parseNetwork } from '../../schemas/formats/network.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { KeyChange, NewKey } from '../../store/apiKeys.ts';
-import type { ApiKeyDoc } from '../../store/mongo.ts';
+import type { ApiKeyDoc } from '../../store/keyDocs.ts';
 
 /** Finds the faults of a new or changed key that its JSON Schema cannot express. */
 function faultsOf(

@@ -8,12 +8,15 @@ import type {
 } from '../../schemas/accountRows.ts';
 import { EVENT_KINDS, isTestEvent, LOW_CREDITS } from '../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../schemas/webhookRows.ts';
+import type { Account, EntryDoc } from '../../store/accountDocs.ts';
+import type { CallDoc } from '../../store/callDocs.ts';
 import { deliveryId } from '../../store/dispatchEvents.ts';
+import type { ApiKeyDoc } from '../../store/keyDocs.ts';
 import { spentOf } from '../../store/keySpend.ts';
-import type { Account, ApiKeyDoc, CallDoc, EntryDoc, EventDoc } from '../../store/mongo.ts';
 import type {
   DeliveryAttemptDoc,
   DeliveryDoc,
+  EventDoc,
   ExchangeDoc,
   StoredHeader,
   WebhookEndpointDoc,

@@ -1,6 +1,6 @@
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api';
-import type { SecurityKind } from '../../store/mongo.ts';
+import type { SecurityKind } from '../../store/securityDocs.ts';
 import type { Actor } from '../../store/securityLog.ts';
 import { createActor } from './actor.ts';
 

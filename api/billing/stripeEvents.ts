@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import type { DisputeStage } from '../../store/mongo.ts';
+import type { DisputeStage } from '../../store/paymentDocs.ts';
 import type { Report } from '../../store/payments.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { untilAborted } from '../../egress/clock.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
+import type { CallDoc } from '../../store/callDocs.ts';
 import type { Calls } from '../../store/calls.ts';
 import type { Ledger, Settled } from '../../store/ledger.ts';
-import type { CallDoc } from '../../store/mongo.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
 import type { Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';

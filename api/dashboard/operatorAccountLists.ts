@@ -1,6 +1,6 @@
+import type { Account, GrantOperator } from '../../store/accountDocs.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Lists } from '../../store/lists.ts';
-import type { Account, GrantOperator } from '../../store/mongo.ts';
 import type { Page, PageRequest } from '../../store/pages.ts';
 import type { Payments } from '../../store/payments.ts';
 import { callRow, entryRow, keyRow } from '../account/rows.ts';

@@ -1,4 +1,3 @@
-import type { KeyUsage, ToolUsage } from '../../store/mongo.ts';
 import {
   type DailyUsage,
   firstDay,
@@ -7,6 +6,7 @@ import {
   percentile,
   sumTimes,
 } from '../../store/usage.ts';
+import type { KeyUsage, ToolUsage } from '../../store/usageDocs.ts';
 import { count } from './components/text.ts';
 
 const DAY_MS = 86_400_000;

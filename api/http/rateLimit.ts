@@ -1,7 +1,8 @@
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { returnToken, type TokenResult, takeToken } from '../../store/buckets.ts';
-import type { ApiKeyDoc, Store } from '../../store/mongo.ts';
+import type { ApiKeyDoc } from '../../store/keyDocs.ts';
+import type { Store } from '../../store/mongo.ts';
 import { retryStore } from '../../workers/platform/retryUntilAborted.ts';
 import type { Context } from './context.ts';
 

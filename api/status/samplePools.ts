@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { POOLS } from '../../schemas/tool.ts';
-import type { PoolSample, Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo.ts';
 import { countOpenCalls, recordSample } from '../../store/poolSamples.ts';
+import type { PoolSample } from '../../store/statusDocs.ts';
 import { queueState } from '../../workers/platform/healthChecks.ts';
 import { toolQueue } from '../../workflows/contract.ts';
 

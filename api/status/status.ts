@@ -4,8 +4,8 @@ import {
   type ComponentState,
   type ComponentStates,
 } from '../../schemas/status.ts';
-import type { IncidentDoc } from '../../store/mongo.ts';
 import { STATUS_DAYS, type StatusDay } from '../../store/statusDays.ts';
+import type { IncidentDoc } from '../../store/statusDocs.ts';
 import { firstDay } from '../../store/usage.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { newDelivery } from '../../store/dispatchEvents.ts';
-import type { EventDoc, Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo.ts';
+import type { EventDoc } from '../../store/webhookDocs.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import type { Stack } from '../helpers/stack.ts';

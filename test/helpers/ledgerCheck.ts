@@ -1,6 +1,8 @@
+import type { AccountDoc } from '../../store/accountDocs.ts';
 import { audit, auditAccount, type Drift } from '../../store/audit.ts';
+import type { CallDoc } from '../../store/callDocs.ts';
 import { copyJournal } from '../../store/journal.ts';
-import type { AccountDoc, CallDoc, Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo.ts';
 import { until } from './until.ts';
 
 /**

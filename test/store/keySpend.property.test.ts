@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
+import type { AccountDoc, SpendPeriod } from '../../store/accountDocs.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';
 import type { KeyBudget } from '../../store/keySpend.ts';
 import { createLedger, type Ledger, type Reservation } from '../../store/ledger.ts';
-import type { AccountDoc, SpendPeriod, Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createUndelivered, type Undelivered } from '../../store/undelivered.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';

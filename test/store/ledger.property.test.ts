@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import type { Pool } from '../../schemas/tool.ts';
+import type { EntryType } from '../../store/accountDocs.ts';
 import { type Accounts, createAccounts } from '../../store/accounts.ts';
 import { audit } from '../../store/audit.ts';
 import { createLedger, type Ledger, type Reservation } from '../../store/ledger.ts';
-import type { EntryType, Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo.ts';
 import { sweep } from '../../store/sweeper.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
 import { crashing, retryUntilDone } from './crashes.ts';

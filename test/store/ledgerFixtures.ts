@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from '../../schemas/tool.ts';
 import { createAccounts } from '../../store/accounts.ts';
+import type { CallDoc } from '../../store/callDocs.ts';
 import { ensureIndexes } from '../../store/indexes.ts';
 import type { Reservation } from '../../store/ledger.ts';
-import { type CallDoc, openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 /** Age in milliseconds of inserted calls: above the minimum age at which the sweeper checks a call. */

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { EVENT_KINDS } from '../../schemas/events.ts';
+import type { EntryDoc } from '../../store/accountDocs.ts';
 import { createAccounts } from '../../store/accounts.ts';
 import { grantAllowances } from '../../store/allowance.ts';
+import type { CallDoc } from '../../store/callDocs.ts';
 import { createDeliveryAttempts } from '../../store/deliveryAttempts.ts';
 import { newDelivery } from '../../store/dispatchEvents.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { createLists } from '../../store/lists.ts';
-import type { CallDoc, EntryDoc, EventDoc, Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo.ts';
 import type { Page } from '../../store/pages.ts';
 import { createPayments } from '../../store/payments.ts';
 import { createSearch } from '../../store/search.ts';
@@ -20,6 +22,7 @@ import {
   USAGE_INTERVAL,
   usageOf,
 } from '../../store/usage.ts';
+import type { EventDoc } from '../../store/webhookDocs.ts';
 import { insertManyCalls } from '../helpers/manyCalls.ts';
 import { until } from '../helpers/until.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../../schemas/errors.ts';
+import type { Account } from '../../../store/accountDocs.ts';
 import type { Accounts } from '../../../store/accounts.ts';
 import type { Lists } from '../../../store/lists.ts';
-import type { Account } from '../../../store/mongo.ts';
 import type { Payments } from '../../../store/payments.ts';
 import type { DailyUsage } from '../../../store/usage.ts';
 import type { Auth } from '../../auth/auth.ts';

@@ -1,4 +1,4 @@
-import type { PoolSampleDoc } from '../../../store/mongo.ts';
+import type { PoolSampleDoc } from '../../../store/statusDocs.ts';
 import type { Readiness } from '../../../workers/platform/readiness.ts';
 import { operatorRouter } from '../operatorRouter.ts';
 import { type PageRouter, sendPage } from '../pageRouter.ts';

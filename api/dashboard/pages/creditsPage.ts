@@ -1,6 +1,6 @@
 import type { AccountRow } from '../../../schemas/accountRows.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
-import type { GrantDoc } from '../../../store/mongo.ts';
+import type { GrantDoc } from '../../../store/accountDocs.ts';
 import type { Purchase } from '../../../store/payments.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';

@@ -1,4 +1,4 @@
-import type { Account } from '../../../store/mongo.ts';
+import type { Account } from '../../../store/accountDocs.ts';
 import type { DailyUsage } from '../../../store/usage.ts';
 import type { User } from '../../auth/auth.ts';
 import { alert, type Failure, notice } from '../components/alert.ts';

@@ -1,5 +1,5 @@
 import type { KeyRow } from '../../../schemas/accountRows.ts';
-import type { Account } from '../../../store/mongo.ts';
+import type { Account } from '../../../store/accountDocs.ts';
 import type { Page } from '../../../store/pages.ts';
 import type { Purchase } from '../../../store/payments.ts';
 import type { Readiness } from '../../../workers/platform/readiness.ts';

@@ -1,5 +1,5 @@
-import type { PoolSample, PoolSampleDoc } from '../../../store/mongo.ts';
 import { SAMPLED_MINUTES } from '../../../store/poolSamples.ts';
+import type { PoolSample, PoolSampleDoc } from '../../../store/statusDocs.ts';
 import type { Readiness } from '../../../workers/platform/readiness.ts';
 import { columnChart } from '../components/chart.ts';
 import { readinessList } from '../components/readinessList.ts';

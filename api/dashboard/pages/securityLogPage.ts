@@ -1,5 +1,5 @@
-import type { SecurityEventDoc, SecurityKind } from '../../../store/mongo.ts';
 import type { Page } from '../../../store/pages.ts';
+import type { SecurityEventDoc, SecurityKind } from '../../../store/securityDocs.ts';
 import { alert, empty, type Failure } from '../components/alert.ts';
 import { pager } from '../components/pager.ts';
 import { type Look, table } from '../components/table.ts';

@@ -1,0 +1,70 @@
+import type { ObjectId } from 'mongodb';
+
+/** Kinds of events in the security log. */
+export const SECURITY_KINDS = [
+  'signed_in',
+  'signed_out',
+  'second_factor_failed',
+  'session_ended',
+  'sessions_ended',
+  'password_changed',
+  'password_reset',
+  'name_changed',
+  'email_change_requested',
+  'email_changed',
+  'two_factor_enabled',
+  'two_factor_disabled',
+  'backup_codes_renewed',
+  'passkey_added',
+  'passkey_renamed',
+  'passkey_removed',
+  'key_created',
+  'key_changed',
+  'key_rotated',
+  'key_revoked',
+  'webhook_secret_rotated',
+  'webhook_secret_activated',
+  'data_exported',
+  'account_closed',
+] as const;
+
+export type SecurityKind = (typeof SECURITY_KINDS)[number];
+
+/** An entry of an account's security log, which contains no secrets; see `securityLog.ts` for the fields. */
+export interface SecurityEventDoc {
+  _id: string;
+  accountId: string;
+  at: Date;
+  kind: SecurityKind;
+  subject: string;
+  address: string;
+  userAgent: string;
+  keyPrefix: string | null;
+  isOperator: boolean;
+}
+
+/** A passkey of a user. better-auth writes it, with its public key; see `passkeys.ts`. */
+export interface PasskeyDoc {
+  _id: ObjectId;
+  userId: ObjectId;
+  /** Name that the owner chose. */
+  name: string;
+  /** Id by which the authenticator knows the passkey. */
+  credentialID: string;
+  createdAt: Date;
+  /** Time of the last sign-in; missing if there was none. */
+  lastUsedAt?: Date;
+}
+
+/** A code of an authenticator app that was used; see `usedCodes.ts`. */
+export interface UsedCodeDoc {
+  _id: string;
+  at: Date;
+}
+
+/** A master key that has been used with this database; see `masterKeys.ts`. */
+export interface MasterKeyDoc {
+  /** Id of the key. */
+  _id: string;
+  mac: string;
+}
