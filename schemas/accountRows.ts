@@ -343,7 +343,8 @@ export const event = {
     },
     test: {
       type: 'boolean',
-      description: 'Whether the event is a test that the owner of an endpoint sent. It reports no change.',
+      description:
+        'Whether the owner of an endpoint sent this event as a test. Nothing has changed in the account.',
     },
     deliveries: { type: 'array', items: delivery, description: 'One delivery per subscribed endpoint.' },
   },

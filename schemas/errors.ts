@@ -60,7 +60,7 @@ export const ERRORS = {
     status: 403,
     title: 'Account suspended',
     detail:
-      'The account is suspended because credits to be deducted had already been spent. New credits must cover them first.',
+      'The account is suspended: credits that were taken back, for example by a refund, had already been spent. Calls are accepted again when new credits cover the shortfall.',
   },
   unknown_tool: {
     status: 404,

@@ -59,11 +59,11 @@ export interface Connections {
   list(accountId: string): Promise<ApiKeyDoc[]>;
   /** The connection that the client has, even if it has expired; null if it has none or it was revoked. */
   ofClient(accountId: string, clientId: string): Promise<ApiKeyDoc | null>;
-  /** Revokes a connection and deletes its tokens. @throws ServiceError not_found, also for other accounts' */
+  /** Revokes a connection and deletes its tokens. @throws ServiceError not_found, also for connections of other accounts */
   revoke(accountId: string, id: string, actor: Actor): Promise<void>;
 }
 
-/** Makes MongoDB delete those of the clients that no owner has connected, unless one connects them within some days. */
+/** Lets the clients without a connection expire: MongoDB deletes them after some days unless an owner connects them. */
 export async function releaseClients(
   { apiKeys, oauthClients }: Store,
   clientIds: readonly string[],

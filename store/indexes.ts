@@ -25,7 +25,7 @@ const USAGE_SECONDS = 100 * 86_400;
 /** Retention of the checks of the status page and of ended incidents in seconds. Longer than the status page shows. */
 const STATUS_SECONDS = 100 * 86_400;
 
-/** Retention of the states of queues in seconds. Longer than the hour that is shown. */
+/** Retention of the recorded states of queues in seconds. Longer than the hour that the operators' page shows. */
 const SAMPLE_SECONDS = 2 * 3600;
 /** Retention of used codes in seconds. better-auth accepts a code for at most 90 seconds. */
 const USED_CODE_SECONDS = 120;

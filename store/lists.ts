@@ -27,7 +27,7 @@ export interface Lists {
   call(accountId: string, id: string): Promise<CallDoc | null>;
   /** The running call that was started from the form with this id; null if there is none. */
   runOf(accountId: string, formId: string): Promise<CallDoc | null>;
-  /** The newest calls without a result. The newest of all may be missing until their journal entries are copied. */
+  /** The newest calls that ended with an error. Those of the last moments can be missing, because they are in the journal. */
   failures(accountId: string, limit: number): Promise<CallDoc[]>;
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
   /** Returns a cursor over all ledger entries of the account, newest first. */

@@ -12,8 +12,8 @@ export const USAGE_DAYS = 90;
  */
 export const USAGE_INTERVAL = 1000;
 /**
- * Sums are stored only of calls that were accepted at least this long ago. Allows for differences between the clocks of
- * API processes and for inserts that take long.
+ * Stored sums include only calls that were accepted at least this long ago, because the clocks of API processes differ and
+ * inserts can take long.
  */
 const SETTLE_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -178,7 +178,7 @@ test.serial('the ledger is audited on a schedule, and the metrics show any drift
   const change = (balance: number) =>
     store.accounts.updateOne({ _id: account.accountId }, { $inc: { balance } });
   await auditWhenIdle(store);
-  // An audit that has found the drift may still be running, and a run of the schedule may begin at any time.
+  // An earlier audit may still be running; this one then begins after it.
   const auditNow = () => schedule.trigger(ScheduleOverlapPolicy.BUFFER_ONE);
   await change(1);
   await auditNow();

@@ -82,7 +82,7 @@ function checkTags(record: DmarcRecord, { errors, warnings }: Findings): void {
   else if (order > 1) warnings.push('Some receivers expect `p` right after `v`.');
 }
 
-/** Reports addresses in other organizations that have not agreed to receive reports (RFC 9990 section 4). */
+/** Adds a warning for each report address of another organization that has not agreed to receive reports (RFC 9990 section 4). */
 async function checkReceivers(
   report: Report,
   domain: string,

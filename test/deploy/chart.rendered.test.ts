@@ -109,7 +109,7 @@ function peerName(peer: Json): string {
   return String(recordAt(peer, 'podSelector', 'matchLabels')['app.kubernetes.io/component']);
 }
 
-/** Returns what the policies allow a component, `<peer> <port>`, in one direction. */
+/** Returns the connections that the network policies allow a component in one direction, each as `<peer> <port>`. */
 function allowed(objects: readonly Json[], component: string, direction: 'ingress' | 'egress'): string[] {
   const rules = ofKind(objects, 'NetworkPolicy')
     .map((policy) => recordAt(policy, 'spec'))

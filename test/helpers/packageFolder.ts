@@ -24,7 +24,7 @@ export interface PackageFolder {
   files?: Readonly<Record<string, string>>;
 }
 
-/** Returns the path of a folder into which a package client has installed packages, in this user's cache. */
+/** Returns the path of a folder in this user's cache with packages that npm, pip or another client installs if they are missing. */
 export async function findPackageFolder(source: PackageFolder, log: Log): Promise<string> {
   const { name, packages, help, command, files = {} } = source;
   const hash = createHash('sha256')

@@ -230,7 +230,7 @@ test.serial('MTA-STS: the policy is requested once, over valid TLS, without redi
   t.deepEqual(refusing.dialled, []);
 });
 
-/** Answers with the records of BIND, as a name server that validates them would. */
+/** Forwards queries to BIND, and marks its answers as validated, as a resolver that validates DNSSEC does. */
 const validating = () =>
   startDns(async ({ packet, question }: Received) => {
     const query = encode({ type: 'query', id: packet.id ?? 0, flags: 0x0120, questions: [question] });

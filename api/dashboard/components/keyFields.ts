@@ -134,7 +134,7 @@ export const budgetFields = ({ draft, failure, subject = 'key' }: Fields): Html 
     name: 'dailyBudget',
     label: KEY_LABELS.dailyBudget,
     value: draft.dailyBudget,
-    hint: `The most that calls with this ${subject} may spend from midnight to midnight. Empty: no budget.`,
+    hint: `The most that calls with this ${subject} may spend from midnight to midnight (UTC). Leave empty for no budget.`,
     attributes: { inputmode: 'numeric', autocomplete: 'off' },
     failure,
   })}
@@ -142,7 +142,7 @@ ${inputField({
   name: 'monthlyBudget',
   label: KEY_LABELS.monthlyBudget,
   value: draft.monthlyBudget,
-  hint: 'The same for a calendar month. Empty: no budget.',
+  hint: 'Credits that the key may spend in a calendar month (UTC). Leave empty for no budget.',
   attributes: { inputmode: 'numeric', autocomplete: 'off' },
   failure,
 })}`;
@@ -152,7 +152,7 @@ export const restrictionFields = ({ draft, failure }: Fields): Html =>
     name: 'rateLimit',
     label: KEY_LABELS.rateLimit,
     value: draft.rateLimit,
-    hint: 'Empty: as many as the account. The limit of the account applies as well.',
+    hint: 'Leave empty to allow as many as the account. The limit of the account always applies too.',
     attributes: { inputmode: 'numeric', autocomplete: 'off' },
     failure,
   })}

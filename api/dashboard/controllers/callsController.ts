@@ -73,7 +73,7 @@ export function callPages(
     return { filter: { tool, state, keyId: keyIdOf(key), from: asDate(from), to: asDate(to) }, pageRequest };
   }
 
-  /** The newest keys, and the live connections. */
+  /** The keys and connections that the filter offers. */
   async function keysOf(account: Account) {
     const { items } = await lists.keys(account._id, NEWEST_KEYS);
     return [...items, ...(await connections.list(account._id))].map((key) => keyRow(key, account));

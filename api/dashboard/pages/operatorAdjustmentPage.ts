@@ -35,7 +35,7 @@ export function operatorAdjustmentPage({
     main: html`${
       shortfall > account.shortfall
         ? alert({
-            message: `Only ${count(account.balance - balance, 'credit')} can be removed. A shortfall of ${count(shortfall, 'credit')} suspends the account until new credits cover it.`,
+            message: `This adjustment removes only ${count(account.balance - balance, 'credit')}, because the account has no more. The rest becomes a shortfall of ${count(shortfall, 'credit')}, which suspends the account until new credits cover it.`,
             faults: [],
           })
         : null

@@ -47,7 +47,7 @@ export const killName = (processName: ProcessName): string => `${processName} is
 interface Lane {
   faults: Fault[];
   random: Random;
-  /** Fraction of all faults that this lane injects. */
+  /** Share of all faults that this series of faults injects, from 0 to 1. The series run at the same time. */
   share: number;
 }
 

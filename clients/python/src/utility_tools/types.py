@@ -1251,7 +1251,7 @@ class AccountEvent(TypedDict):
     data: Dict[str, Any]
     """Data of the event; its fields depend on the kind of event."""
     test: bool
-    """Whether the event is a test that the owner of an endpoint sent. It reports no change."""
+    """Whether the owner of an endpoint sent this event as a test. Nothing has changed in the account."""
     deliveries: List["Delivery"]
     """One delivery per subscribed endpoint."""
 

@@ -1463,7 +1463,7 @@ export interface AccountEvent {
   createdAt: string;
   /** Data of the event; its fields depend on the kind of event. */
   data: Record<string, unknown>;
-  /** Whether the event is a test that the owner of an endpoint sent. It reports no change. */
+  /** Whether the owner of an endpoint sent this event as a test. Nothing has changed in the account. */
   test: boolean;
   /** One delivery per subscribed endpoint. */
   deliveries: Delivery[];
