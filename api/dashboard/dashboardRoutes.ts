@@ -124,7 +124,8 @@ export function dashboardRoutes(router: Router<State>, deps: Dependencies): void
   const own = (name: string) => new URL(`./${name}`, import.meta.url);
   const files = {
     'style.css': styleSheets(own('style/')),
-    'dashboard.js': scriptFile(own('scripts/')),
+    // The dashboard has the colours that the visitor has chosen on the site.
+    'dashboard.js': scriptFile(own('scripts/'), own('../site/scripts/theme.js')),
     'tools.json': createDocument('application/json; charset=utf-8', JSON.stringify(toolTitles)),
   };
   for (const [name, file] of Object.entries(files))

@@ -163,7 +163,7 @@ ${bar(path, query ?? '', true)}
 <div class="columns">
 ${sidebar(sections, path)}
 <main id="main" tabindex="-1">
-${group === undefined ? null : html`<p class="crumb">${group.title}</p>`}
+${group === undefined || path === '/docs' ? null : html`<p class="crumb">${group.title}</p>`}
 <h1>${title}</h1>
 ${body}
 ${isListed ? html`<p class="source"><a href="${path}.md">This page as Markdown</a></p>` : null}

@@ -736,6 +736,10 @@ test.serial(
     t.not(dark, light);
     await open('/docs');
     t.is(await ground(), dark);
+    const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
+    await open('/dashboard/sign-in');
+    t.is(await scheme(), 'dark', 'the dashboard has the same colours');
+    await open('/docs');
     await page.click('.scheme');
     t.is(await ground(), light);
     await page.evaluate(() => localStorage.clear());

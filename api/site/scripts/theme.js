@@ -1,4 +1,4 @@
-// Applies the colours that the visitor has chosen, and lets the button in the bar change them.
+// Applies the colours that the visitor has chosen. Pages of the site have a button that changes them.
 const NAME = 'colours';
 const SYSTEM = '(prefers-color-scheme: dark)';
 const rules = [...document.styleSheets]
@@ -24,14 +24,14 @@ const save = (choice) => {
 let choice = read();
 const isDark = () => (isChoice(choice) ? choice === 'dark' : matchMedia(SYSTEM).matches);
 const apply = () => {
-  button.setAttribute('aria-pressed', String(isDark()));
+  button?.setAttribute('aria-pressed', String(isDark()));
   if (!isChoice(choice)) return;
   for (const { media } of rules) media.mediaText = choice === 'dark' ? 'all' : 'not all';
   document.documentElement.style.colorScheme = choice;
 };
 apply();
 
-button.addEventListener('click', () => {
+button?.addEventListener('click', () => {
   choice = isDark() ? 'light' : 'dark';
   save(choice);
   apply();
