@@ -36,7 +36,9 @@ export function firstSteps({
     },
     {
       title: 'Make the first call with a key',
-      text: html`The page of a new key shows a complete call for curl, Node.js and Python.`,
+      text: hasKey
+        ? html`The <a href="/dashboard/tools/hash-text#code">page of a tool</a> shows a complete call for curl, Node.js and Python.`
+        : html`The page of a new key shows a complete call for curl, Node.js and Python.`,
       isDone: hasCalled,
     },
     {

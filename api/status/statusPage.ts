@@ -84,7 +84,7 @@ ${row.updates.map(
 const incidentList = ({ incidents, components }: Status, registry: Registry): Html =>
   incidents.length === 0
     ? components.some(({ state }) => state === 'failed')
-      ? html`<p>The failure is new. An incident opens when a second check in a row fails.</p>`
+      ? html`<p>There is no incident yet: one opens when a second check in a row fails.</p>`
       : html`<p>No incidents in the recorded time.</p>`
     : html`<ol class="incidents">
 ${incidents.map((row) => incident(row, registry))}</ol>`;

