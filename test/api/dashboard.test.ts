@@ -93,7 +93,7 @@ test('an owner signs in, sees the account, and signs out', async (t) => {
   t.is(overview.status, 200);
   const elements = await pageOf(t, overview);
   const words = mainText(elements);
-  for (const shown of ['Available 100', 'Get started 0 of 4 done', 'Below 25 credits'])
+  for (const shown of ['Available 100', 'Get started 0 of 3 done', 'Below 25 credits'])
     t.true(words.includes(shown), shown);
   const [header] = elements.filter(({ tagName }) => tagName === 'header');
   t.true(header !== undefined && textOf(header).includes(owner.email));
