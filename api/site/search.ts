@@ -27,7 +27,7 @@ const EXCERPT_CHARACTERS = 180;
 const plain = (text: string): string =>
   withoutLinks(text)
     .replaceAll(/^```.*$|^\|[ :|-]+\|$/gm, '')
-    .replaceAll(/^\s*- |[`*]/gm, '')
+    .replaceAll(/^ *- |[`*]/gm, '')
     .replaceAll('|', ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
