@@ -143,5 +143,8 @@ try {
   if (!signal.aborted) console.error(error instanceof StartError ? error.message : error);
 }
 if (failures.length > 0) console.log(['# The failed tests again:', ...failures].join('\n'));
-console.log(`${count.passed} passed, ${count.failed} failed`);
+// A pipe that another process has made non-blocking can be full; exiting then would lose the rest of the output.
+await new Promise((resolve) =>
+  process.stdout.write(`${count.passed} passed, ${count.failed} failed\n`, resolve),
+);
 process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);

@@ -74,6 +74,9 @@ export async function runTest(main: () => Promise<void>): Promise<never> {
     count.failed += 1;
     if (!signal.aborted) console.error(error instanceof Error ? error.message : error);
   }
-  console.log(`${count.passed} passed, ${count.failed} failed`);
+  // A pipe that another process has made non-blocking can be full; exiting then would lose the rest of the output.
+  await new Promise((resolve) =>
+    process.stdout.write(`${count.passed} passed, ${count.failed} failed\n`, resolve),
+  );
   process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);
 }

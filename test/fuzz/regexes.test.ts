@@ -38,15 +38,18 @@ const UNDECIDED: Readonly<Record<string, string>> = {
   privacy: 'the same',
 };
 
+/** The beginning of a result, whose attack can have 100,000 characters. */
+const described = (result: unknown): string => JSON.stringify(result).slice(0, 500);
+
 for (const { at, source, flags } of unique)
   test.serial(`${at}: no input makes this pattern slow: /${source}/${flags}`, async (t) => {
     const { status, ...rest } = await checkRegex(source, flags);
-    t.is(status, 'safe', JSON.stringify(rest));
+    t.is(status, 'safe', described(rest));
   });
 
 for (const [name, source] of Object.entries(OVERLAY_PATTERNS))
   if (!Object.hasOwn(UNDECIDED, name))
     test.serial(`the overlay pattern ${name}: no input makes it slow`, async (t) => {
       const { status, ...rest } = await checkRegex(source, 'u');
-      t.is(status, 'safe', JSON.stringify(rest));
+      t.is(status, 'safe', described(rest));
     });
