@@ -21,7 +21,7 @@ interface Parties {
 
 const NAME = 'Utility Tools';
 
-/** What was paid and how, as far as it is known: Stripe reports no details of cards. */
+/** The total and the payment method. The method has no details of a card, because Stripe does not report them. */
 function paymentOf({ _id, test, amount, currency }: PaymentDoc): Receipt['facts'] {
   const total = priceWithCode(amount, currency);
   if (!test && isStripePayment(_id))

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
@@ -21,6 +20,7 @@ import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
+import { listen } from '../helpers/egress.ts';
 import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
@@ -92,10 +92,7 @@ test('calls that are charged while the API is cut off from Temporal return their
     target.closeAllConnections();
     target.close();
   });
-  await once(target.listen(0, '127.0.0.1'), 'listening');
-  const address = target.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const origin = `127.0.0.1:${address.port}`;
+  const origin = `127.0.0.1:${await listen(target)}`;
   const stack = open.adopt(
     await startStack({ pools: ['orchestrator', 'network'], env: { EGRESS_ALLOW: origin } }),
     (it) => it.stop(),

@@ -7,6 +7,7 @@ import { audit } from '../../store/audit.ts';
 import { openStore } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { newOwner } from '../helpers/dashboard.ts';
+import { listen } from '../helpers/egress.ts';
 import { accountOf, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { startStack } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
@@ -40,10 +41,7 @@ test('after kill -9 of the API, unanswered calls are refunded and answered calls
     target.closeAllConnections();
     target.close();
   });
-  await once(target.listen(0, '127.0.0.1'), 'listening');
-  const address = target.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const origin = `127.0.0.1:${address.port}`;
+  const origin = `127.0.0.1:${await listen(target)}`;
   const stack = open.adopt(
     await startStack({ pools: ['orchestrator', 'network'], env: { EGRESS_ALLOW: origin } }),
     (it) => it.stop(),

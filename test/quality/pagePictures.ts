@@ -22,7 +22,7 @@ const HIGHEST = 12_000;
 interface Shot {
   name: string;
   path: string;
-  /** Cookies of the user; without it nobody is signed in. */
+  /** Session cookie of the user; if missing, the page is requested without a session. */
   cookie?: string;
   /** Name of the button that is pressed before the pictures. */
   press?: string;
