@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Boundary } from '../../activities/browser/boundary.ts';
@@ -78,7 +79,7 @@ async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]>
 }
 
 test.serial(
-  'Chromium runs as an unprivileged user in its own sandbox, with loopback as its only network',
+  'Chromium runs as an unprivileged user in its own sandbox, with low priority and loopback as its only network',
   async (t) => {
     await using resource = await openBrowsers();
     const site = await startSite({});
@@ -87,9 +88,11 @@ test.serial(
       processesWith(resource.folder)
         .filter((line) => isBrowser(line) || isRenderer(line))
         .map((line) => {
-          const read = (file: string) => readFileSync(`/proc/${Number.parseInt(line, 10)}/${file}`, 'utf8');
+          const pid = Number.parseInt(line, 10);
+          const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
           return {
             line,
+            niceness: getPriority(pid),
             status: read('status'),
             limits: read('limits'),
             networks: read('net/dev').match(/^ *[^ |:]+(?=:)/gm),
@@ -97,7 +100,8 @@ test.serial(
         }),
     );
     t.true(found.some(({ line }) => isBrowser(line)) && found.some(({ line }) => isRenderer(line)));
-    for (const { line, status, limits, networks } of found) {
+    for (const { line, niceness, status, limits, networks } of found) {
+      t.true(niceness > getPriority(), line);
       t.false(line.includes('--no-sandbox'), line);
       t.notRegex(status, /^Uid:\s+0\b/m, line);
       // No effective capabilities.
