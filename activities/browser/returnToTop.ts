@@ -7,6 +7,7 @@ import {
   pretendTallViewport,
   STILL,
   stopHandlers,
+  waitForStyles,
 } from './page/scrollHandlers.ts';
 import type { RenderPage } from './pool.ts';
 import type { Requests } from './requests.ts';
@@ -15,6 +16,13 @@ import { within } from './within.ts';
 const ANSWER_MS = 2_000;
 /** Milliseconds without a request in which scripts react: they may do so after a pause, and may load images. */
 const REACT_MS = 400;
+/**
+ * Milliseconds without a change of a style after which scripts have finished their animations. GSAP's ScrollTrigger measures
+ * the page again 500 ms after the last event of scrolling, and then animates.
+ */
+const STILL_MS = 600;
+/** Longest time in milliseconds to wait for the animations of scripts. */
+const ANIMATED_MS = 2_500;
 
 type Restore = JSHandle<() => void>;
 
@@ -46,6 +54,10 @@ export async function returnToTop(
   const measure = () => within(world.evaluate(scrollHeight, SCROLLER), ANSWER_MS);
   const pretend = () => within(page.evaluateHandle(pretendTallViewport, SCROLLER), ANSWER_MS);
   const react = () => requests.waitForIdle(REACT_MS, until);
+  const finishAnimations = () => {
+    const longest = Math.max(0, Math.min(ANIMATED_MS, until - Date.now()));
+    return within(world.evaluate(waitForStyles, STILL_MS, longest), longest + ANSWER_MS);
+  };
 
   const scripted = (await within(world.evaluate(hasScripts), ANSWER_MS)) === true;
   const restore = scripted ? await pretend() : undefined;
@@ -55,7 +67,7 @@ export async function returnToTop(
   const before = (await measure()) ?? 0;
   await within(world.evaluate(notifyResize), ANSWER_MS);
   await within(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
-  await react();
+  await Promise.all([react(), finishAnimations()]);
   if (((await measure()) ?? 0) > before + viewport) {
     await undo(restore);
     await within(world.evaluate(notifyResize), ANSWER_MS);

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import sharp from 'sharp';
 import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
@@ -29,6 +31,16 @@ const BY_DIRECTION = `let at=0,points=[];const all=[...document.querySelectorAll
   const measure=()=>{const before=points;points=all.map((s,i)=>{const p=s.offsetTop-innerHeight*.8;if(!(before[i]<at)&&p<at)s.className="in";return p})};
   addEventListener("resize",()=>requestAnimationFrame(measure));
   addEventListener("scroll",()=>{const to=scrollY;all.forEach((s,i)=>{if((points[i]<=at)!==(points[i]<=to))s.className=points[i]<=to?"in":""});at=to});measure()`;
+/** A page whose blocks `script` reveals with GSAP's ScrollTrigger. `s` is a block in `each`. */
+const withGsap = (script: string, style = '') =>
+  page(
+    `<style>section{height:400px;background:#0f0}${style}</style><script src="/gsap.js"></script><script src="/ScrollTrigger.js"></script>${BLOCKS}<script>gsap.registerPlugin(ScrollTrigger);const each=f=>gsap.utils.toArray("section").forEach(f);${script}</script>`,
+  );
+const gsapFile = async (name: string) => {
+  const script = await readFile(new URL(import.meta.resolve(`gsap/dist/${name}`)));
+  return (_: unknown, response: ServerResponse) =>
+    response.writeHead(200, { 'Content-Type': 'text/javascript' }).end(script);
+};
 const INNER = `<div id=inner style="height:100vh;overflow-y:auto">${BLOCKS}</div>`;
 
 test.before(async () => {
@@ -90,6 +102,24 @@ test.before(async () => {
     ),
     '/scroll-direction': handling('', BY_DIRECTION),
     '/scroll-frames': handling(TOGGLE, 'const loop=()=>{check();requestAnimationFrame(loop)};loop()'),
+    '/gsap.js': await gsapFile('gsap.js'),
+    '/ScrollTrigger.js': await gsapFile('ScrollTrigger.js'),
+    '/gsap-reverse': withGsap(
+      'each(s=>gsap.from(s,{opacity:0,y:60,duration:.8,scrollTrigger:{trigger:s,start:"top 80%",toggleActions:"play none none reverse"}}))',
+    ),
+    '/gsap-toggle': withGsap(
+      'each(s=>gsap.from(s,{opacity:0,duration:1,scrollTrigger:{trigger:s,start:"top 80%",toggleActions:"play reverse play reverse"}}))',
+    ),
+    '/gsap-scrub': withGsap(
+      'each(s=>gsap.from(s,{opacity:0,scrollTrigger:{trigger:s,start:"top 90%",end:"top 30%",scrub:1}}))',
+    ),
+    '/gsap-batch': withGsap(
+      'gsap.set("section",{opacity:0});ScrollTrigger.batch("section",{onEnter:b=>gsap.to(b,{opacity:1,stagger:.15}),onLeaveBack:b=>gsap.to(b,{opacity:0})})',
+    ),
+    '/gsap-class': withGsap(
+      'each(s=>ScrollTrigger.create({trigger:s,start:"top 80%",toggleClass:"in"}))',
+      'section:not(.in){background:#fff}',
+    ),
     '/sized': handling(
       TOGGLE,
       'const size=()=>{hero.style.height=innerHeight+"px"};addEventListener("resize",size);size();addEventListener("scroll",check)',
@@ -164,6 +194,7 @@ test.serial('a sticky bar at the bottom of the viewport is shown at its position
   );
 });
 
+const BY_GSAP = ['reverse', 'toggle', 'scrub', 'batch', 'class'].map((name) => `/gsap-${name}`);
 const BY_SCROLLING = [
   'debounced',
   'throttled',
@@ -175,7 +206,7 @@ const BY_SCROLLING = [
   'direction',
   'frames',
 ].map((name) => `/scroll-${name}`);
-for (const path of ['/toggling', '/ratio', '/view-timeline', ...BY_SCROLLING])
+for (const path of ['/toggling', '/ratio', '/view-timeline', ...BY_SCROLLING, ...BY_GSAP])
   test.serial(`blocks that are shown only inside the viewport are all visible: ${path}`, async (t) => {
     const { at, height } = await shoot(path, { fullPage: true });
     t.is(height, 6000);

@@ -17,8 +17,11 @@ export function suppressResizing(mark: string): void {
 }
 
 /**
- * Tells the page's own scripts that the viewport is twice as high as the page. A script that shows blocks in the viewport,
+ * Tells the page's own scripts that the viewport is four times as high as the page. A script that shows blocks in the viewport,
  * or in its upper part, then shows all blocks. The layout does not change. Must run in the world of the page's scripts.
+ *
+ * Some libraries, such as GSAP's ScrollTrigger, do not read the height of the viewport, but measure an empty element outside
+ * the flow whose height is `100vh`. Such elements are reported with the greater height, too.
  *
  * @param mark attribute of the element that scrolls instead of the document, if there is one
  * @returns a function that restores the height of the viewport
@@ -27,7 +30,7 @@ export function pretendTallViewport(mark: string): () => void {
   const root = document.documentElement;
   const scroller = document.querySelector(`[${mark}]`);
   const scrolling = [root, document.body, scroller];
-  const height = 2 * Math.max(...scrolling.map((element) => element?.scrollHeight ?? 0));
+  const height = 4 * Math.max(...scrolling.map((element) => element?.scrollHeight ?? 0));
   const heights: [object | null, string][] = [
     [window, 'innerHeight'],
     [window.visualViewport, 'height'],
@@ -45,6 +48,21 @@ export function pretendTallViewport(mark: string): () => void {
         ? Reflect.deleteProperty(target, property)
         : Object.defineProperty(target, property, own);
   });
+  const offsetHeight = Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'offsetHeight');
+  if (offsetHeight !== undefined) {
+    const isProbe = ({ style, childNodes }: HTMLElement) =>
+      childNodes.length === 0 &&
+      /^100[dls]?vh$/.test(style.height) &&
+      ['absolute', 'fixed'].includes(style.position);
+    Object.defineProperty(HTMLElement.prototype, 'offsetHeight', {
+      ...offsetHeight,
+      get(this: HTMLElement) {
+        const actual: unknown = offsetHeight.get?.call(this);
+        return isProbe(this) ? height : actual;
+      },
+    });
+    restore.push(() => Object.defineProperty(HTMLElement.prototype, 'offsetHeight', offsetHeight));
+  }
   return () => {
     for (const each of restore) each();
   };
@@ -60,6 +78,25 @@ export const notifyResize = (): boolean => dispatchEvent(new Event('resize'));
 export function notifyScroll(mark: string): void {
   document.querySelector(`[${mark}]`)?.dispatchEvent(new Event('scroll'));
   document.dispatchEvent(new Event('scroll', { bubbles: true }));
+}
+
+/**
+ * Waits until scripts have not changed the style of an element for `stillMs` milliseconds, because the animations of many
+ * libraries set styles in each frame. Waits for `longestMs` at most: some animations have no end.
+ */
+export async function waitForStyles(stillMs: number, longestMs: number): Promise<void> {
+  const until = performance.now() + longestMs;
+  let changed = performance.now();
+  const observer = new MutationObserver(() => {
+    changed = performance.now();
+  });
+  observer.observe(document, { subtree: true, attributeFilter: ['style', 'class'] });
+  for (;;) {
+    const left = Math.min(changed + stillMs, until) - performance.now();
+    if (left <= 0) break;
+    await new Promise((resolve) => setTimeout(resolve, left));
+  }
+  observer.disconnect();
 }
 
 /** Keeps the page's handlers of scrolling and resizing from running again. Must run in the world of the page's scripts. */
