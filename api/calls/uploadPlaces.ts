@@ -13,8 +13,8 @@ export interface UploadPlaces {
   enter(accountId: string, request: IncomingMessage): Promise<Disposable>;
 }
 
-/** Maximum number of large bodies of an account; of the largest size, 5 MB, together 80 MB. */
-const PLACES = 16;
+/** Maximum number of large bodies of an account; of the largest size, 5 MB, together 60 MB. */
+const PLACES = 12;
 /** Maximum size in bytes of a body that needs no place. */
 const SMALL_BYTES = 64 * 1024;
 const WAIT_MS = 10_000;

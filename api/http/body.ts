@@ -10,7 +10,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** Maximum time in milliseconds to receive a body; after that the connection is closed. */
 const BODY_TIMEOUT_MS = 30_000;
 /** Maximum memory in bytes for all bodies that are being received. */
-const BODIES_BYTES = 128 * 1024 * 1024;
+const BODIES_BYTES = 96 * 1024 * 1024;
 /**
  * A body may arrive in `PIECES` pieces plus one for each `PIECE_BYTES`. Node.js handles each HTTP chunk separately,
  * which takes seconds for a megabyte of one-byte chunks.
