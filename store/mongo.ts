@@ -75,6 +75,8 @@ export interface Store {
  * command. Callers that must not fail retry.
  */
 const TIMEOUT_MS = 10_000;
+/** Interval in milliseconds at which the driver checks each server; a lost server is noticed `TIMEOUT_MS` after a check. */
+const HEARTBEAT_MS = 2_000;
 
 /** Options of a connection string that the driver prefers to, or merges with, the concerns that `openStore` sets. */
 const CONCERNS = /^(?:w|journal|wtimeoutMS|readConcernLevel)=/i;
@@ -101,6 +103,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     retryWrites: true,
     serverSelectionTimeoutMS: TIMEOUT_MS,
     connectTimeoutMS: TIMEOUT_MS,
+    heartbeatFrequencyMS: HEARTBEAT_MS,
     socketTimeoutMS: timeoutMs,
     waitQueueTimeoutMS: TIMEOUT_MS,
     maxPoolSize: 64,

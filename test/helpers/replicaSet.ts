@@ -14,6 +14,8 @@ const MEMBERS = 3;
 const PORT = 27017;
 const LIMIT_MS = 2_000;
 const READY_MS = 60_000;
+/** Settings of the replica set that docs/operations.md recommends. */
+const SETTINGS = { electionTimeoutMillis: 5_000, heartbeatIntervalMillis: 500 };
 /** Member states of replSetGetStatus. */
 const PRIMARY = 1;
 const SECONDARY = 2;
@@ -60,8 +62,8 @@ async function primaryOfWhole(host: string): Promise<string | null> {
 }
 
 /**
- * Starts a MongoDB replica set of three members with the default settings of the server, each on a machine of its own.
- * It ends with `open`. Needs root.
+ * Starts a MongoDB replica set of three members with the settings that docs/operations.md recommends, each on a machine of
+ * its own. It ends with `open`. Needs root.
  */
 export async function startReplicaSet(
   open: AsyncDisposableStack,
@@ -111,7 +113,11 @@ export async function startReplicaSet(
   await Promise.all(members.map(({ mongod }) => mongod.start()));
   const hosts = members.map(({ host }) => host);
   await ask(hosts[0] ?? '', {
-    replSetInitiate: { _id: REPLICA_SET, members: hosts.map((host, _id) => ({ _id, host })) },
+    replSetInitiate: {
+      _id: REPLICA_SET,
+      members: hosts.map((host, _id) => ({ _id, host })),
+      settings: SETTINGS,
+    },
   });
   const whole = () =>
     until('the replica set is whole', async () => {
