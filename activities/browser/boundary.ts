@@ -45,8 +45,11 @@ const RELAY = fileURLToPath(new URL('../../egress/relay.ts', import.meta.url));
 export const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);
 
-/** Nice value of Chromium. With 5, a process gets a third of the CPU time that it would get with 0. */
-const NICENESS = '5';
+/**
+ * Nice value of Chromium. With 7, a process gets a fifth of the CPU time that it would get with 0, so the four browsers of two
+ * cores together get about as much as one other process, such as a worker that hashes passwords.
+ */
+const NICENESS = '7';
 /**
  * Gives Chromium a lower CPU priority than the processes that every call needs, so that pages that keep all cores busy delay
  * the start and the end of other calls less. Where Linux groups processes by session, the nice value has no effect between
