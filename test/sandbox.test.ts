@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { killAll, processTree } from '../activities/browser/processes.ts';
 import { ownerMark } from '../activities/runtime/orphanedProcesses.ts';
 import { openSandbox } from '../activities/runtime/sandbox.ts';
 import { isAlive, processesWith, remaining } from './helpers/processes.ts';
@@ -49,20 +50,29 @@ test.serial('the next start ends orphaned processes, and no others', async (t) =
   }
 });
 
+const START_SANDBOXES = `
+  import { openSandbox } from ${module('activities/runtime/sandbox.ts')};
+  const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20, openFiles: 64, processes: 64 };
+  const sandbox = await openSandbox();
+  process.stdin.once('data', () => {
+    for (let i = 0; i < 3; i++) sandbox.start({ script: 'sleep 600', args: [], folders: [], limits });
+  });
+  console.log('open');`;
+
+/** Starts a worker that starts three sandboxes when it reads a line. Resolves when it can. */
+async function startWorker() {
+  const worker = spawn(process.execPath, asModule(START_SANDBOXES), { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(worker.stdout, 'data');
+  return worker;
+}
+
 test.serial(
   "a worker that is killed while it starts sandboxes leaves no process after the next worker's start",
   async (t) => {
     const random = seededRandom(t.log);
-    const script = `
-    import { openSandbox } from ${module('activities/runtime/sandbox.ts')};
-    const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20, openFiles: 64, processes: 64 };
-    const sandbox = await openSandbox();
-    console.log('open');
-    for (let i = 0; i < 3; i++) sandbox.start({ script: 'sleep 600', args: [], folders: [], limits });
-    setInterval(() => undefined, 1000);`;
     for (let round = 0; round < ROUNDS; round++) {
-      const worker = spawn(process.execPath, asModule(script), { stdio: ['ignore', 'pipe', 'inherit'] });
-      await once(worker.stdout, 'data');
+      const worker = await startWorker();
+      worker.stdin.write('\n');
       await sleep(random.integer(0, 60));
       worker.kill('SIGKILL');
       await ended(worker);
@@ -71,6 +81,27 @@ test.serial(
     }
   },
 );
+
+test.serial('a process that had not yet executed its program when its worker was killed ends', async (t) => {
+  const worker = await startWorker();
+  // Until it executes its program, the process has the command line of the worker, without the marker.
+  const slow = ['-f', '-e', 'trace=execve', '-e', 'inject=execve:delay_enter=300000', '-o', '/dev/null'];
+  const tracer = spawn('strace', [...slow, '-p', `${worker.pid}`], { stdio: ['ignore', 'ignore', 'pipe'] });
+  try {
+    await once(tracer.stderr, 'data');
+    worker.stdin.write('\n');
+    await until('the first process exists', async () => processTree(worker.pid ?? 0).length > 1);
+    worker.kill('SIGKILL');
+    await ended(worker);
+    await openSandbox();
+    // The tracer ends with the last process that it traces.
+    await until('the process has ended', async () => tracer.exitCode !== null, GONE_MS);
+    t.deepEqual(processesWith(`${MARK}${worker.pid}`), []);
+  } finally {
+    for (const child of [worker, tracer]) child.kill('SIGKILL');
+    await killAll(processesWith(`${MARK}${worker.pid}`).map((line) => Number.parseInt(line, 10)));
+  }
+});
 
 test('without permission to create a sandbox, LibreOffice does not run', async (t) => {
   const script = `

@@ -114,6 +114,15 @@ const PREFIXES: readonly (readonly string[])[] =
     ? [['setpriv', `--reuid=${UID}`, `--regid=${UID}`, '--clear-groups', '--no-new-privs', '--'], []]
     : [[]];
 
+/**
+ * Makes the kernel kill the program when this process ends. The shell ends at once if that happened before `setpriv` asked for
+ * the signal: it then has another parent. Comes after a change of the user, which clears the parent-death signal.
+ */
+const DIE_WITH_OWNER = [
+  ...['setpriv', '--pdeathsig', 'KILL', '--'],
+  ...['sh', '-c', '[ "$PPID" = "$0" ] && exec "$@"', `${process.pid}`],
+];
+
 function run(command: readonly string[], channels = 0): SandboxedProcess {
   const [file = '', ...args] = command;
   const child = spawn(file, args, {
@@ -155,7 +164,8 @@ export async function openSandbox(): Promise<Sandbox> {
   await killOrphans(MARK);
   const faults: string[] = [];
   for (const prefix of PREFIXES) {
-    const start = (options: SandboxOptions) => run([...prefix, ...commandLine(options)], options.channels);
+    const start = (options: SandboxOptions) =>
+      run([...prefix, ...DIE_WITH_OWNER, ...commandLine(options)], options.channels);
     const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20 };
     const probe = start({
       script: 'echo works',
