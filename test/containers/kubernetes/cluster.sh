@@ -15,6 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # Kubernetes accepts no such address as an endpoint of a Service.
 node=10.245.0.1
 between_pods=(-s 10.244.0.0/24 -d 10.244.0.0/24 -j ACCEPT)
+services=10.96.0.0/16
 export KUBECONFIG=$run/kubeconfig
 
 module() { go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p'; }
@@ -54,6 +55,13 @@ packages() {
   if [ ${#missing[@]} -gt 0 ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >&2
   fi
+}
+
+# services_without_rules -I|-D: adds or removes rules that reject packets to a Service for which kube-proxy has no rule yet.
+# Without them, the packets leave the machine. A proxy there can accept the connection, which the API server then keeps.
+services_without_rules() {
+  local chain
+  for chain in OUTPUT FORWARD; do iptables "$1" "$chain" -d "$services" -j REJECT; done
 }
 
 # start NAME PROGRAM ARGUMENT…: runs a daemon whose log and pid are in $run.
@@ -168,7 +176,7 @@ up() {
     --proxy-client-cert-file="$run/front.crt" --proxy-client-key-file="$run/front.key" \
     --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
     --requestheader-extra-headers-prefix=X-Remote-Extra- \
-    --service-cluster-ip-range=10.96.0.0/16 --service-account-issuer=https://kubernetes.default.svc \
+    --service-cluster-ip-range="$services" --service-account-issuer=https://kubernetes.default.svc \
     --service-account-key-file="$run/accounts.key" --service-account-signing-key-file="$run/accounts.key"
   start containerd containerd -c "$run/containerd.toml"
   wait_for 120 "$bin/kubectl" get --raw /readyz
@@ -185,6 +193,8 @@ up() {
   # Accepts packets between pods, because a Docker engine on the machine makes the kernel drop forwarded packets that no
   # rule accepts.
   iptables -C FORWARD "${between_pods[@]}" 2>/dev/null || iptables -I FORWARD "${between_pods[@]}"
+  services_without_rules -D 2>/dev/null || true
+  services_without_rules -I
   start names node "$here/names.ts" "$node" "$bin/kubectl"
   wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/localhost --timeout=1s
   echo "$KUBECONFIG"
@@ -216,6 +226,7 @@ down() {
   for name in names proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
   ip address delete "$node/32" dev lo 2>/dev/null || true
   iptables -D FORWARD "${between_pods[@]}" 2>/dev/null || true
+  services_without_rules -D 2>/dev/null || true
   "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
   ip link delete cni0 2>/dev/null || true
   # Mounts that the kubelet leaves, the innermost first.
