@@ -15,7 +15,12 @@ const PORT = 27017;
 const LIMIT_MS = 2_000;
 const READY_MS = 60_000;
 /** Settings of the replica set that docs/operations.md recommends. */
-const SETTINGS = { electionTimeoutMillis: 5_000, heartbeatIntervalMillis: 500 };
+const SETTINGS = {
+  electionTimeoutMillis: 5_000,
+  heartbeatTimeoutSecs: 3,
+  heartbeatIntervalMillis: 500,
+  chainingAllowed: false,
+};
 /** Member states of replSetGetStatus. */
 const PRIMARY = 1;
 const SECONDARY = 2;
