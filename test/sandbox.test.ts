@@ -96,6 +96,7 @@ test.serial('a process that had not yet executed its program when its worker was
     await openSandbox();
     // The tracer ends with the last process that it traces.
     await until('the process has ended', async () => tracer.exitCode !== null, GONE_MS);
+    t.is(tracer.exitCode, 0, 'strace could attach');
     t.deepEqual(processesWith(`${MARK}${worker.pid}`), []);
   } finally {
     for (const child of [worker, tracer]) child.kill('SIGKILL');

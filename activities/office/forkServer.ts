@@ -29,6 +29,7 @@ export function createForkServer(process: SandboxedProcess): ForkServer {
       reject(new Error(`LibreOffice ended (exit code ${code}): ${stderr.trim()}`));
     process.exited.then(onEnd, reject);
   });
+  // LibreOffice may end before anything awaits `ready`; this handler prevents an unhandled rejection.
   ready.catch(() => undefined);
   let ended = false;
   const onEnd = () => {

@@ -33,8 +33,8 @@ const SCRIPT = `
   }`;
 
 /**
- * Runs a program as root of a new network namespace with loopback, but without the capability for raw sockets. Linux
- * permits ICMP sockets in a new namespace to nobody (net.ipv4.ping_group_range in icmp(7)).
+ * Runs a program in a new network namespace, as root but without CAP_NET_RAW, so that it cannot open raw sockets. In a new
+ * namespace, no group may open ICMP sockets either: `net.ipv4.ping_group_range` is empty by default, see icmp(7).
  */
 const WITHOUT_ICMP = [
   ...['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'],
