@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
@@ -21,19 +22,50 @@ export function tryPort(port: number, host = '127.0.0.1'): Promise<{ port: numbe
  * connection could otherwise occupy the port of a server while that server restarts.
  */
 const PORTS = { first: 10_000, count: 22_768 };
-/**
- * Distance between the ports at which processes begin their search. If two processes began at the same port, both could
- * choose the same one, because a chosen port stays free until its server listens.
- */
-const PORTS_PER_PROCESS = 41;
-let nextPort = process.pid * PORTS_PER_PROCESS;
+/** Number of ports that a process reserves at a time. */
+const BLOCK = 40;
 
-/** Returns the port `preferred` if it is free, else another free port below the ephemeral range. */
-export async function freePort(preferred?: number): Promise<number> {
-  if (preferred !== undefined && 'port' in (await tryPort(preferred))) return preferred;
-  for (let tried = 0; tried < PORTS.count; tried++) {
-    const result = await tryPort(PORTS.first + (nextPort++ % PORTS.count));
-    if ('port' in result) return result.port;
+/** Ports that this process has reserved and not yet returned. */
+interface Block {
+  next: number;
+  end: number;
+}
+
+/**
+ * Reserves a block of ports for this process: listens on the first port of the block for as long as the process lives.
+ * Without a reservation, two processes could choose the same port, because a chosen port stays free until its server
+ * listens, and again while that server restarts.
+ */
+async function reserveBlock(): Promise<Block> {
+  const count = Math.floor(PORTS.count / BLOCK);
+  const start = randomInt(count);
+  for (let tried = 0; tried < count; tried++) {
+    const first = PORTS.first + ((start + tried) % count) * BLOCK;
+    const server = createServer((socket) => socket.destroy()).unref();
+    const isReserved = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen({ port: first, host: '127.0.0.1', exclusive: true }, () => resolve(true));
+    });
+    if (isReserved) return { next: first + 1, end: first + BLOCK };
   }
   throw new Error('no port is free');
+}
+
+let reserved: Promise<Block> | undefined;
+
+/**
+ * Returns the port `preferred` if it is free, else another free port below the ephemeral range, which no other process
+ * gets from this function.
+ */
+export async function freePort(preferred?: number): Promise<number> {
+  if (preferred !== undefined && 'port' in (await tryPort(preferred))) return preferred;
+  for (;;) {
+    reserved ??= reserveBlock();
+    const current = reserved;
+    const block = await current;
+    if (block.next < block.end) {
+      const result = await tryPort(block.next++);
+      if ('port' in result) return result.port;
+    } else if (reserved === current) reserved = undefined;
+  }
 }
