@@ -73,11 +73,11 @@ function consoleText(line: string): string | null {
   return `${level}: ${text}${cause}`;
 }
 
-/** Copies the output of a child process line by line to its log file, and its warnings and errors to the console. */
-export function forwardOutput(output: Readable, file: Writable, name: string, log: Log): void {
+/** Copies the output of a child process line by line to its log file, and its warnings and errors to `show`. */
+export function forwardOutput(output: Readable, file: Writable, show: (text: string) => void): void {
   createInterface({ input: output }).on('line', (line) => {
     if (file.writable) file.write(`${line}\n`);
     const text = consoleText(line);
-    if (text !== null) log(`${name}: ${text}`);
+    if (text !== null) show(text);
   });
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -72,6 +73,11 @@ const STABLE_MS = 60_000;
  */
 const WITHOUT_CORE = ['-c', 'ulimit -c 0 && exec "$@"', 'sh'];
 
+/** Matches the line of Node's report of an uncaught error that names it: `TypeError: …`, `Error [CODE]: …`. */
+const UNCAUGHT = /^\w*Error\b[^:]*: /;
+/** Milliseconds for which the last output of a process is awaited after it has exited. */
+const OUTPUT_MS = 1_000;
+
 /** A child process that this process starts, supervises, signals and stops, by its pid. */
 export class OwnedProcess<R> {
   readonly #options: ProcessOptions<R>;
@@ -118,7 +124,11 @@ export class OwnedProcess<R> {
     const attempt = new AbortController();
     this.#attempt = attempt;
     await prepare?.();
-    const child = this.#spawn();
+    let uncaught = '';
+    const child = this.#spawn((line) => {
+      uncaught = line;
+    });
+    const closed = once(child, 'close').catch(() => undefined);
     const exited = this.#exited;
     exited.then((reason) => attempt.abort(new Error(`the process ended (${reason})`)));
     const late = AbortSignal.timeout(readyMs);
@@ -133,15 +143,18 @@ export class OwnedProcess<R> {
     } catch (error) {
       this.#signal('SIGKILL', true);
       await exited;
+      await Promise.race([closed, sleep(OUTPUT_MS, undefined, { ref: false })]);
       if (signal?.aborted) throw signal.reason;
       const reason = late.aborted ? `not ready after ${readyMs / 1000} s` : describe(error);
-      throw new StartError(`${name} did not start: ${reason}. Its log: ${join(logDir, `${name}.log`)}`, {
+      const why = uncaught === '' ? reason : `${reason}: ${uncaught}`;
+      throw new StartError(`${name} did not start: ${why}. Its log: ${join(logDir, `${name}.log`)}`, {
         cause: error,
       });
     }
   }
 
-  #spawn(): ChildProcess {
+  /** @param onUncaught receives the line of the output that names an uncaught error */
+  #spawn(onUncaught: (line: string) => void): ChildProcess {
     const { name, logDir, showOutput, log } = this.#options;
     const { file, args, env, ipc } = this.#options.command();
     // The log is opened before the process is spawned, so that a failure to open it leaves no process behind.
@@ -158,8 +171,12 @@ export class OwnedProcess<R> {
     });
     if (fd !== undefined) closeSync(fd);
     if (target !== undefined && child.stdout !== null && child.stderr !== null) {
-      forwardOutput(child.stdout, target, name, log);
-      forwardOutput(child.stderr, target, name, log);
+      const show = (text: string) => {
+        if (UNCAUGHT.test(text)) onUncaught(text);
+        log(`${name}: ${text}`);
+      };
+      forwardOutput(child.stdout, target, show);
+      forwardOutput(child.stderr, target, show);
       child.once('close', () => target.end());
     }
     this.#child = child;
