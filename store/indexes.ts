@@ -75,16 +75,26 @@ export const OBSOLETE_INDEXES: Readonly<Record<string, readonly string[]>> = {
 /** Codes of the errors "collection does not exist" and "index does not exist". */
 const ABSENT: ReadonlySet<unknown> = new Set([26, 27]);
 
-/** Drops indexes of earlier versions; no-op for those that do not exist. */
+/**
+ * Timeout in milliseconds of a command that drops an index. It waits for all open transactions of the collection, also
+ * those that a killed process left open, and all other operations on the collection wait for it.
+ */
+const DROP_MS = 2_000;
+
+/**
+ * Drops indexes of earlier versions that exist. MongoDB locks the whole collection also for a drop that finds no index, so
+ * the names are read first.
+ */
 async function dropObsoleteIndexes({ db }: Store): Promise<void> {
-  for (const [collection, names] of Object.entries(OBSOLETE_INDEXES))
-    for (const name of names)
-      await db
-        .collection(collection)
-        .dropIndex(name)
-        .catch((error: unknown) => {
+  for (const [collectionName, obsolete] of Object.entries(OBSOLETE_INDEXES)) {
+    const collection = db.collection(collectionName);
+    for (const { name } of await collection.listIndexes().toArray())
+      if (obsolete.includes(name))
+        await collection.dropIndex(name, { maxTimeMS: DROP_MS }).catch((error: unknown) => {
+          // Another process that starts at the same time may have dropped it.
           if (!(error instanceof MongoServerError) || !ABSENT.has(error.code)) throw error;
         });
+  }
 }
 
 /**

@@ -54,3 +54,18 @@ test('indexes of earlier versions are dropped, and no others', async (t) => {
   await Promise.all([ensureIndexes(store), ensureIndexes(store), ensureIndexes(store)]);
   t.deepEqual(await namesOf(), current);
 });
+
+test('a process can start while a transaction is open on every collection, as a killed process leaves one', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
+  await ensureIndexes(store);
+  const collections = await store.db.collections();
+  await store.transaction(async (session) => {
+    for (const collection of collections)
+      await collection.updateMany({ absent: true }, { $set: { changed: true } }, { session });
+    // A command that needs a lock on a whole collection would wait for this transaction until its timeout.
+    await t.notThrowsAsync(ensureIndexes(store));
+  });
+  t.true(collections.length > Object.keys(OBSOLETE_INDEXES).length);
+});
