@@ -99,10 +99,17 @@ async function waitForPrimary(port: number, signal: AbortSignal): Promise<void> 
   }
 }
 
+/**
+ * Seconds after which MongoDB ends an open transaction; it looks for such transactions at intervals of half that time. A
+ * process that is killed leaves its transactions open, and writes to the same documents wait for them. The default is 60.
+ */
+const TRANSACTION_SECONDS = 15;
+
 /** Returns the command-line arguments of `mongod` for one member of the replica set. */
 export function mongodArgs(dbPath: string, address: string, port: number): string[] {
   const args = ['--dbpath', dbPath, '--bind_ip', address, '--port', String(port), '--replSet', REPLICA_SET];
   args.push('--nounixsocket', '--wiredTigerCacheSizeGB', '0.5', '--oplogSize', '990', '--quiet');
+  args.push('--setParameter', `transactionLifetimeLimitSeconds=${TRANSACTION_SECONDS}`);
   // Nothing reads the diagnostic data.
   return [...args, '--setParameter', 'diagnosticDataCollectionEnabled=false'];
 }
