@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /**
@@ -32,21 +33,22 @@ interface Block {
 }
 
 /**
- * Reserves a block of ports for this process: listens on the first port of the block for as long as the process lives.
- * Without a reservation, two processes could choose the same port, because a chosen port stays free until its server
- * listens, and again while that server restarts.
+ * Reserves a block of ports for this process: binds the first UDP port of the block for as long as the process lives. UDP,
+ * because nothing can connect to it. Without a reservation, two processes could choose the same port, because a chosen port
+ * stays free until its server listens, and again while that server restarts.
  */
 async function reserveBlock(): Promise<Block> {
   const count = Math.floor(PORTS.count / BLOCK);
   const start = randomInt(count);
   for (let tried = 0; tried < count; tried++) {
     const first = PORTS.first + ((start + tried) % count) * BLOCK;
-    const server = createServer((socket) => socket.destroy()).unref();
+    const socket = createSocket('udp4').unref();
     const isReserved = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen({ port: first, host: '127.0.0.1', exclusive: true }, () => resolve(true));
+      socket.once('error', () => resolve(false));
+      socket.bind({ port: first, address: '127.0.0.1', exclusive: true }, () => resolve(true));
     });
-    if (isReserved) return { next: first + 1, end: first + BLOCK };
+    if (!isReserved) socket.close();
+    else return { next: first + 1, end: first + BLOCK };
   }
   throw new Error('no port is free');
 }
