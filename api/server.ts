@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createGuard } from '../egress/guard.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
@@ -35,6 +36,7 @@ import { createRegistry, observeReadiness } from '../workers/platform/metricsReg
 import { createReadiness } from '../workers/platform/readiness.ts';
 import { addReservedPorts } from '../workers/platform/reservedPorts.ts';
 import { runMain } from '../workers/platform/runMain.ts';
+import { stopSignal } from '../workers/platform/stopSignal.ts';
 import { connectClient } from '../workers/platform/temporal.ts';
 import { startTracing } from '../workers/platform/tracing.ts';
 import { createApp } from './app.ts';
@@ -55,13 +57,6 @@ import { createEndpointWorkflow } from './webhooks/endpointWorkflow.ts';
 import { createDispatchEvents } from './webhooks/startDispatch.ts';
 import { createWebhooks } from './webhooks/webhookService.ts';
 
-/** Resolves on SIGINT or SIGTERM, or when the parent process has exited. */
-const stopRequested = (): Promise<void> =>
-  new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-    process.once('disconnect', () => resolve());
-  });
-
 /**
  * Runs the API process: connects to MongoDB and Temporal, listens, and reports readiness to the parent process. On a
  * signal it stops accepting requests, finishes the running ones and exits.
@@ -71,7 +66,7 @@ async function main(): Promise<void> {
   const registry = await loadRegistry();
   const log = createLog(env, 'api', registry);
   const onError = (error: unknown) => log.error({ err: error }, 'a background operation failed');
-  const stop = stopRequested();
+  const stopped = once(stopSignal(), 'abort');
 
   await using open = new AsyncDisposableStack();
   const tracing = await startTracing(env, 'api', log);
@@ -198,7 +193,7 @@ async function main(): Promise<void> {
   open.adopt(startNotices({ store, accounts, mails, log }), (it) => it.stop());
   log.info({ baseUrl, internalUrl }, 'listening');
   process.send?.({ type: 'ready', baseUrl, internalUrl });
-  await stop;
+  await stopped;
   log.info('draining');
 }
 

@@ -39,6 +39,7 @@ import { createRegistry, observeReadiness } from './platform/metricsRegistry.ts'
 import { createReadiness } from './platform/readiness.ts';
 import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
+import { stopSignal } from './platform/stopSignal.ts';
 import { connectClient, dataConverter, temporalServer } from './platform/temporal.ts';
 import { traceActivities, traceSinks } from './platform/temporalTracing.ts';
 import { tracedGuard } from './platform/tracedGuard.ts';
@@ -74,15 +75,6 @@ function chosenPool(): WorkerPool {
   const pool = WORKER_POOLS.find((name) => name === values.pool);
   if (pool === undefined) throw new EnvError(`--pool: must be one of ${WORKER_POOLS.join(', ')}`);
   return pool;
-}
-
-/** Returns a signal that aborts on SIGINT, SIGTERM or the exit of the parent process. */
-function stopSignal(): AbortSignal {
-  const stopping = new AbortController();
-  const stop = () => stopping.abort();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
-  process.once('disconnect', stop);
-  return stopping.signal;
 }
 
 /** The method that the ping tool uses, for /readyz: `tcp` if the ping program is missing, hangs or may not send ICMP. */

@@ -19,6 +19,7 @@ import { createLog } from '../platform/log.ts';
 import { createRegistry, observeReadiness } from '../platform/metricsRegistry.ts';
 import { createReadiness } from '../platform/readiness.ts';
 import { runMain } from '../platform/runMain.ts';
+import { stopSignal } from '../platform/stopSignal.ts';
 import { temporalServer } from '../platform/temporal.ts';
 import { createPiecesServer } from './piecesServer.ts';
 import { createTaskTokens } from './taskTokens.ts';
@@ -61,9 +62,7 @@ const nodeOptions = ({
  * to targets, to their task queue in Temporal, and to the storage of large results. It needs no master key.
  */
 async function main(): Promise<void> {
-  const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
-  process.once('disconnect', () => stopping.abort());
+  const stopping = stopSignal();
   const env = readEnv();
   const log = createLog(env, 'gateway', await loadRegistry());
   if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
@@ -121,7 +120,7 @@ async function main(): Promise<void> {
   await startListening(gate.server, env.HOST, env.GATEWAY_TEMPORAL_PORT);
   log.info({ internalUrl }, 'gateway is ready');
   process.send?.({ type: 'ready' });
-  if (!stopping.signal.aborted) await once(stopping.signal, 'abort');
+  if (!stopping.aborted) await once(stopping, 'abort');
 }
 
 await runMain(main);

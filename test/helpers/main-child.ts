@@ -1,0 +1,17 @@
+import { once } from 'node:events';
+import { runMain } from '../../workers/platform/runMain.ts';
+import { stopSignal } from '../../workers/platform/stopSignal.ts';
+
+/** Runs a main function with an open handle. Argument: `returns`, `stops` when it is told to, or `hangs` after that. */
+const mode = process.argv[2];
+
+await runMain(async () => {
+  setInterval(() => undefined, 1_000);
+  const stopping = stopSignal(500);
+  process.send?.('ready');
+  if (mode === 'returns') return;
+  await once(stopping, 'abort');
+  process.stdout.write('stopping\n');
+  if (mode === 'hangs') await new Promise(() => undefined);
+  process.stdout.write('stopped\n');
+});
