@@ -14,6 +14,8 @@ const MEMBERS = 3;
 const PORT = 27017;
 const LIMIT_MS = 2_000;
 const READY_MS = 60_000;
+/** Parameters of each member that docs/operations.md recommends. */
+const PARAMETERS = ['oplogNetworkTimeoutBufferSeconds=2', 'oplogFetcherSteadyStateMaxFetcherRestarts=0'];
 /** Settings of the replica set that docs/operations.md recommends. */
 const SETTINGS = {
   electionTimeoutMillis: 5_000,
@@ -24,6 +26,19 @@ const SETTINGS = {
 /** Member states of replSetGetStatus. */
 const PRIMARY = 1;
 const SECONDARY = 2;
+
+/** How far a member may lag behind the primary, which callers keep busy. */
+const MAX_LAG_MS = 2_000;
+
+/** A member as replSetGetStatus describes it. */
+interface MemberStatus {
+  name: string;
+  state: number;
+  health: number;
+  /** The last write that the member has applied; `t` is the term of the primary that made it. */
+  optime: { t: number };
+  optimeDate: Date;
+}
 
 /** A member of the replica set on a machine of its own. */
 export interface Member {
@@ -56,14 +71,21 @@ async function ask(host: string, command: Document): Promise<Document> {
   }
 }
 
-/** Returns the host of the primary if all members, as one of them sees it, are healthy and equally far; else null. */
+/**
+ * Returns the host of the primary if all members, as one of them sees it, are healthy and have applied recent writes of the
+ * primary; else null. A member that has returned reports itself as a secondary before it has rolled back its own writes, and
+ * cannot acknowledge others until then; its last write is of an earlier term.
+ */
 async function primaryOfWhole(host: string): Promise<string | null> {
-  const { members }: { members?: Document[] } = await ask(host, { replSetGetStatus: 1 });
-  if (members === undefined) return null;
-  const states = members.map(({ state, health }) => (health === 1 ? state : null));
-  const isWhole =
-    states.filter((state) => state === SECONDARY).length === MEMBERS - 1 && states.includes(PRIMARY);
-  return isWhole ? (members.find(({ state }) => state === PRIMARY)?.name ?? null) : null;
+  const { members }: { members?: MemberStatus[] } = await ask(host, { replSetGetStatus: 1 });
+  const primary = members?.find(({ state }) => state === PRIMARY);
+  if (members === undefined || primary === undefined) return null;
+  const isCurrent = ({ state, health, optime, optimeDate }: MemberStatus) =>
+    health === 1 &&
+    (state === PRIMARY || state === SECONDARY) &&
+    optime.t === primary.optime.t &&
+    primary.optimeDate.getTime() - optimeDate.getTime() <= MAX_LAG_MS;
+  return members.length === MEMBERS && members.every(isCurrent) ? primary.name : null;
 }
 
 /**
@@ -83,10 +105,12 @@ export async function startReplicaSet(
     const name = `mongod-${index}`;
     const dbPath = join(folder, name);
     const host = `${machine.address}:${PORT}`;
+    const args = mongodArgs(dbPath, machine.address, PORT);
+    for (const parameter of PARAMETERS) args.push('--setParameter', parameter);
     const mongod = new OwnedProcess({
       name,
       command: () => ({
-        ...machine.on(tethered(program, mongodArgs(dbPath, machine.address, PORT))),
+        ...machine.on(tethered(program, args)),
         env: machineEnv(),
       }),
       prepare: () => mkdir(dbPath, { recursive: true }),
