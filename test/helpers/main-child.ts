@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { runMain } from '../../workers/platform/runMain.ts';
 import { stopSignal } from '../../workers/platform/stopSignal.ts';
 
-/** Runs a main function with an open handle. Argument: `returns`, `stops` when it is told to, or `hangs` after that. */
+/**
+ * Runs a main function that leaves a timer running. Argument: `returns` to return at once, `stops` to return after a stop
+ * signal, `hangs` never to return.
+ */
 const mode = process.argv[2];
 
 await runMain(async () => {

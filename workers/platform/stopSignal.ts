@@ -7,8 +7,8 @@ const ORPHAN_MS = 15_000;
 /**
  * Returns a signal that aborts on SIGINT, SIGTERM or the exit of the parent process, which closes the IPC channel.
  *
- * A process without a parent also ends if its shutdown does not: the servers that the parent started died with it, so
- * requests to them can wait until their timeouts, and nobody else would kill the process.
+ * A process whose parent has exited is ended after `orphanMs` milliseconds even if its shutdown has not finished. The servers
+ * that the parent started have ended too, so the shutdown can wait for them, and no other process would kill this one.
  */
 export function stopSignal(orphanMs = ORPHAN_MS): AbortSignal {
   const stopping = new AbortController();
