@@ -37,8 +37,7 @@ export interface ProcessOptions<R> {
    */
   showOutput: boolean;
   /**
-   * Whether the process is a third-party program, started through `tethered`. Signals then go to its process group, and
-   * its IPC channel stays open when it is stopped.
+   * Whether the process is a third-party program, started through `tethered`. Signals then go to its process group.
    */
   thirdParty: boolean;
   log: Log;
@@ -247,8 +246,6 @@ export class OwnedProcess<R> {
     if (child?.pid === undefined) return;
     try {
       process.kill(group ? -child.pid : child.pid, signal);
-      // An open IPC channel would keep the child's event loop alive after the child has finished its work.
-      if (signal === 'SIGTERM' && !this.#options.thirdParty && child.connected) child.disconnect();
     } catch (error) {
       // ESRCH means that the process has already exited.
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
