@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from '@temporalio/worker';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workflows = join(root, 'workflows');
@@ -44,6 +44,8 @@ export async function loadWorkflowBundle(onCacheError: (error: unknown) => void)
     workflowInterceptorModules: [join(workflows, 'tracing.ts')],
     failureConverterPath: join(workflows, 'failureConverter.ts'),
     preloadModules: PRELOAD,
+    // Otherwise webpack's list of modules appears in the output of a first start.
+    logger: new DefaultLogger('WARN'),
   });
   try {
     writeAtomically(path, bundle.code);
