@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { copyFile, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
@@ -45,17 +45,23 @@ let stack: Stack;
 let account: TestAccount;
 let folder: string;
 let document: string;
+/** Path of Go. */
+let go: string;
 /** Environment of the programs and of the compilers, which fetch the pinned libraries. */
 let env: NodeJS.ProcessEnv;
 
-test.before(async () => {
+test.before(async (t) => {
+  t.timeout(900_000);
   folder = await mkdtemp(join(tmpdir(), 'utility-tools-generators-'));
   stack = await startStack({ pools: ['orchestrator', 'cpu'] });
   account = await makeAccount(stack, 1000);
   document = join(folder, 'openapi.json');
   await writeFile(document, await (await fetch(`${stack.baseUrl}/openapi.json`)).text());
   const { baseUrl: BASE_URL } = stack;
-  env = { ...clientEnv(), BASE_URL, TOOLS_KEY: account.toolsKey, ACCOUNT_KEY: account.accountKey };
+  go = await findGo((line) => t.log(line));
+  // oapi-codegen runs `go` to format what it generates.
+  const PATH = [process.env.PATH, dirname(go)].join(delimiter);
+  env = { ...clientEnv(), PATH, BASE_URL, TOOLS_KEY: account.toolsKey, ACCOUNT_KEY: account.accountKey };
 });
 test.after.always(async () => {
   await stack?.stop();
@@ -213,7 +219,6 @@ test.serial('openapi-python-client: its client passes mypy --strict and calls th
 
 /** Checks `main.go` and the generated client with `go vet`, and runs it. */
 async function runGo(t: ExecutionContext, at: string, name: string): Promise<void> {
-  const go = await findGo((line) => t.log(line));
   await copyFile(program(name), join(at, 'main.go'));
   await writeFile(join(at, 'go.mod'), 'module example.com/client\n\ngo 1.24\n');
   await run(at, go, 'get', ...GO_MODULES);

@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheFolder, clientEnv } from '../../dev/host.mjs';
+import { findGo } from '../../dev/programs/go.ts';
 import { stopSignal } from '../../dev/stop-signal.ts';
 import { shell } from './shell.ts';
 
@@ -59,10 +60,17 @@ export async function ensureEngine(): Promise<() => Promise<unknown>> {
   return () => runCleanup(join(here, 'engine.sh'), ['down', folder], root);
 }
 
+/** Makes Go available to the scripts that build programs: from PATH, from this user's cache, or downloaded. */
+export async function ensureGo(): Promise<void> {
+  const folder = dirname(await findGo(console.log, signal));
+  env.PATH = [env.PATH, folder].join(delimiter);
+}
+
 /** Builds substitutes for images that cannot be pulled; see stand-ins.sh. */
 export async function buildStandIns(): Promise<void> {
   // The classic builder, because BuildKit would download its frontend from an image registry.
   env.DOCKER_BUILDKIT = '0';
+  await ensureGo();
   await run(join(here, 'stand-ins.sh'), [cache], root, BUILD_MS);
 }
 

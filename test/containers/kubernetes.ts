@@ -18,6 +18,7 @@ import {
   COMMAND_MS,
   cache,
   ensureEngine,
+  ensureGo,
   env,
   hasFailed,
   here,
@@ -311,6 +312,7 @@ async function main(): Promise<void> {
   });
   // cluster.sh runs names.ts with the same Node.js as this process.
   env.PATH = `${dirname(process.execPath)}:${env.PATH}`;
+  await ensureGo();
   env.KUBECONFIG = (await run('bash', cluster('up'), root, BUILD_MS)).trim();
   const keda = join(NODE, 'keda.yaml');
   await writeFile(keda, await run('bash', [join(FILES, 'keda.sh'), NODE], root, BUILD_MS));

@@ -24,6 +24,7 @@ import {
   buildStandIns,
   cache,
   ensureEngine,
+  ensureGo,
   env,
   hasFailed,
   here,
@@ -62,6 +63,7 @@ const { values: flags } = parseArgs({
 async function ensureCompose(): Promise<void> {
   const version = await run('docker', ['compose', 'version', '--short'], root).catch(() => '');
   if (/^v?[2-9]/.test(version)) return;
+  await ensureGo();
   await run(join(here, 'compose-plugin.sh'), [cache], root, BUILD_MS);
   // A Docker configuration folder that contains only the Compose plugin, so that the user's own configuration is not
   // changed.
