@@ -20,7 +20,7 @@ const PARAMETERS = ['oplogNetworkTimeoutBufferSeconds=2', 'oplogFetcherSteadySta
 const SETTINGS = {
   electionTimeoutMillis: 5_000,
   heartbeatTimeoutSecs: 3,
-  heartbeatIntervalMillis: 500,
+  heartbeatIntervalMillis: 100,
   chainingAllowed: false,
 };
 /** Member states of replSetGetStatus. */
