@@ -138,10 +138,10 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
   const floods = Promise.all(accounts.map((each) => flood(each, scenario.flood, over.signal)));
   await sleep(FILL_MS);
   const during = await callSequentially(account, other);
-  const seconds = (Date.now() - since) / 1000;
   over.abort();
   // Waits for the queued calls to end, so that the next row starts with an idle pool.
   const done = (await floods).reduce((sum, each) => sum + each, 0);
+  const seconds = (Date.now() - since) / 1000;
   const longestJob = await longestAttempt(stack, scenario, since);
   console.error('slowest call, ms of its phases:', await slowestPhases(stack, account.accountId, since));
   return {
