@@ -55,6 +55,7 @@ export function createForkServer(process: SandboxedProcess): ForkServer {
     },
     async end() {
       process.kill();
+      // Rejects only if LibreOffice could not be started.
       await process.exited.catch(() => undefined);
     },
   };

@@ -1,14 +1,13 @@
 import { execFile } from 'node:child_process';
 import { copyFile, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { clientEnv } from '../../dev/host.mjs';
-import { findGo } from '../../dev/programs/go.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { findGoProgram } from '../helpers/goProgram.ts';
+import { findGoProgram, pathWithGo } from '../helpers/goProgram.ts';
 import { findNpmPackages, findPackageFolder } from '../helpers/packageFolder.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
@@ -45,8 +44,6 @@ let stack: Stack;
 let account: TestAccount;
 let folder: string;
 let document: string;
-/** Path of Go. */
-let go: string;
 /** Environment of the programs and of the compilers, which fetch the pinned libraries. */
 let env: NodeJS.ProcessEnv;
 
@@ -58,9 +55,8 @@ test.before(async (t) => {
   document = join(folder, 'openapi.json');
   await writeFile(document, await (await fetch(`${stack.baseUrl}/openapi.json`)).text());
   const { baseUrl: BASE_URL } = stack;
-  go = await findGo((line) => t.log(line));
   // oapi-codegen runs `go` to format what it generates.
-  const PATH = [process.env.PATH, dirname(go)].join(delimiter);
+  const PATH = await pathWithGo(process.env.PATH, (line) => t.log(line));
   env = { ...clientEnv(), PATH, BASE_URL, TOOLS_KEY: account.toolsKey, ACCOUNT_KEY: account.accountKey };
 });
 test.after.always(async () => {
@@ -221,10 +217,10 @@ test.serial('openapi-python-client: its client passes mypy --strict and calls th
 async function runGo(t: ExecutionContext, at: string, name: string): Promise<void> {
   await copyFile(program(name), join(at, 'main.go'));
   await writeFile(join(at, 'go.mod'), 'module example.com/client\n\ngo 1.24\n');
-  await run(at, go, 'get', ...GO_MODULES);
-  await run(at, go, 'mod', 'tidy');
-  await run(at, go, 'vet', './...');
-  checkCalls(t, await run(at, go, 'run', '.'));
+  await run(at, 'go', 'get', ...GO_MODULES);
+  await run(at, 'go', 'mod', 'tidy');
+  await run(at, 'go', 'vet', './...');
+  checkCalls(t, await run(at, 'go', 'run', '.'));
 }
 
 test.serial('OpenAPI Generator, go: its client passes go vet and calls the service', async (t) => {

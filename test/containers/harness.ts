@@ -1,8 +1,8 @@
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheFolder, clientEnv } from '../../dev/host.mjs';
-import { findGo } from '../../dev/programs/go.ts';
 import { stopSignal } from '../../dev/stop-signal.ts';
+import { pathWithGo } from '../helpers/goProgram.ts';
 import { shell } from './shell.ts';
 
 // Functions that the container tests share: running commands and steps, and the Docker engine.
@@ -62,8 +62,7 @@ export async function ensureEngine(): Promise<() => Promise<unknown>> {
 
 /** Makes Go available to the scripts that build programs: from PATH, from this user's cache, or downloaded. */
 export async function ensureGo(): Promise<void> {
-  const folder = dirname(await findGo(console.log, signal));
-  env.PATH = [env.PATH, folder].join(delimiter);
+  env.PATH = await pathWithGo(env.PATH, console.log, signal);
 }
 
 /** Builds substitutes for images that cannot be pulled; see stand-ins.sh. */

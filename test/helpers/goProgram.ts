@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { clientEnv } from '../../dev/host.mjs';
 import { findOrFetch, type Program } from '../../dev/programs/find.ts';
 import { findGo } from '../../dev/programs/go.ts';
@@ -39,3 +39,10 @@ export const findGoProgram = (
     },
     log,
   );
+
+/** Returns this PATH with the folder of a Go that is new enough in front, for programs that run `go` themselves. */
+export const pathWithGo = async (
+  path: string | undefined,
+  log: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<string> => [dirname(await findGo(log, signal)), path].join(delimiter);
