@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { recordAt } from '../helpers/json.ts';
 import { type Client, NODE_IMAGE, PROJECT } from './client.ts';
-import { here, step } from './harness.ts';
+import { step } from './harness.ts';
+import { type Attempt, isReached, readProbe } from './probe.ts';
 
 // What a process that took over the browser or heavy container can reach: the gateway, and nothing else. Each attempt is
 // also made from a container that may succeed, so that a failure means that the isolation works.
-
-interface Attempt {
-  kind: 'tcp' | 'route' | 'dns';
-  host: string;
-  port?: number;
-  name?: string;
-}
 
 /** An attempt, and a network of the stack from which it succeeds. */
 interface Probe {
@@ -98,10 +90,8 @@ async function probes(client: Client, hostPort: number): Promise<Probe[]> {
   ];
 }
 
-const SUCCESS = ['connected', 'routed', 'resolved'];
-
 export async function testIsolation(client: Client): Promise<void> {
-  const script = await readFile(join(here, 'probe.mjs'), 'utf8');
+  const script = await readProbe();
   const ask = async (run: Client['inside'], where: string, attempts: readonly Attempt[]): Promise<string[]> =>
     JSON.parse(await run(where, script, JSON.stringify(attempts)));
 
@@ -123,10 +113,7 @@ export async function testIsolation(client: Client): Promise<void> {
         here.map(({ attempt, control }) => control ?? attempt),
       );
       for (const [index, { what }] of here.entries())
-        assert.ok(
-          SUCCESS.includes(outcomes[index] ?? ''),
-          `control: ${what} from ${network}: ${outcomes[index]}`,
-        );
+        assert.ok(isReached(outcomes[index]), `control: ${what} from ${network}: ${outcomes[index]}`);
     }
     for (const service of CONFINED) {
       const outcomes = await ask(
@@ -135,7 +122,7 @@ export async function testIsolation(client: Client): Promise<void> {
         all.map(({ attempt }) => attempt),
       );
       for (const [index, { what }] of all.entries())
-        assert.ok(!SUCCESS.includes(outcomes[index] ?? ''), `${service} reached ${what}: ${outcomes[index]}`);
+        assert.ok(!isReached(outcomes[index]), `${service} reached ${what}: ${outcomes[index]}`);
       const own: Attempt[] = [3128, 7233].map((port) => ({ kind: 'tcp', host: 'gateway', port }));
       assert.deepEqual(await ask(client.inside, service, own), ['connected', 'connected'], service);
       const [metrics] = await ask(client.inside, service, [{ kind: 'tcp', host: 'gateway', port: 9090 }]);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
@@ -29,6 +29,7 @@ import {
   signal,
   step,
 } from './harness.ts';
+import { checkPolicies } from './kubernetes/policies.ts';
 
 // Installs the chart of deploy/helm on a Kubernetes node of its own (Debian, root), upgrades it, rolls it back, and lets KEDA
 // scale a pool.
@@ -44,8 +45,10 @@ const RELEASE = 'tools';
 const NAMESPACE = 'tools';
 const NAME = `${RELEASE}-utility-tools`;
 const MONGODB = 'mongodb://mongodb.servers:27017/utility_tools?replicaSet=rs0';
-/** Server that callers' URLs name: the address of cluster.sh that pods reach, and the port that values.yaml allows. */
-const TARGET = { host: '10.245.0.1', port: 8099 };
+/** Server that callers' URLs name: the address of cluster.sh for the Internet, and the port that values.yaml allows. */
+const TARGET = { host: '203.0.113.1', port: 8099 };
+/** Where cluster.sh runs the API server of Kubernetes. */
+const KUBERNETES = { host: '10.245.0.1', port: 16443 };
 /** Folder of the node that the backup writes to. */
 const BACKUPS = join(NODE, 'backups');
 /** Programs of KEDA that keda.sh builds. */
@@ -102,8 +105,12 @@ async function provideImages(components: readonly string[]): Promise<void> {
   const stop = await ensureEngine();
   try {
     if (flags['stand-ins']) await buildStandIns();
-    const images = ['localhost/pause:1', 'utility-tools-keda:1', ...(await serverImages())];
+    const images = [
+      ...['localhost/pause:1', 'utility-tools-coredns:1', 'utility-tools-keda:1'],
+      ...(await serverImages()),
+    ];
     await buildSmallImage('localhost/pause:1', [], 'CMD ["sleep", "infinity"]');
+    await buildSmallImage('utility-tools-coredns:1', ['coredns'], 'COPY coredns /');
     await buildSmallImage(
       'utility-tools-keda:1',
       KEDA_PROGRAMS,
@@ -310,10 +317,9 @@ async function main(): Promise<void> {
   owned.defer(async () => {
     if (!flags.keep) await runCleanup('bash', cluster('down'), root);
   });
-  // cluster.sh runs names.ts with the same Node.js as this process.
-  env.PATH = `${dirname(process.execPath)}:${env.PATH}`;
   await ensureGo();
   env.KUBECONFIG = (await run('bash', cluster('up'), root, BUILD_MS)).trim();
+  await run('bash', [join(FILES, 'coredns.sh'), NODE], root, BUILD_MS);
   const keda = join(NODE, 'keda.yaml');
   await writeFile(keda, await run('bash', [join(FILES, 'keda.sh'), NODE], root, BUILD_MS));
   await findHelm(console.log);
@@ -333,11 +339,13 @@ async function main(): Promise<void> {
     await writeFile(join(NODE, 'all.yaml'), manifests);
     await inTools(['apply', '--dry-run=server', '--filename', join(NODE, 'all.yaml')]);
   });
-  await step('MongoDB and Temporal start', async () => {
+  await step('DNS, MongoDB and Temporal start', async () => {
+    await kubectl(['apply', '--filename', join(FILES, 'dns.yaml')]);
     await kubectl(['create', 'namespace', 'servers']);
     await kubectl(['--namespace', 'servers', 'apply', '--filename', join(FILES, 'servers.yaml')]);
     const available = ['wait', '--for=condition=Available', 'deployment', '--all', '--timeout=1200s'];
-    await kubectl(['--namespace', 'servers', ...available], READY_MS);
+    for (const namespace of ['kube-system', 'servers'])
+      await kubectl(['--namespace', namespace, ...available], READY_MS);
   });
   await step('helm install: every pod becomes ready', async () => {
     await createSecrets();
@@ -370,6 +378,15 @@ async function main(): Promise<void> {
     await using served = new AsyncDisposableStack();
     const fileUrl = await serveImage(served, image);
     assert.equal(await call(caller, { fileUrl, factor: 2 }, 'image-upscale'), null);
+  });
+  await step('each pod reaches only what the network policies allow', async () => {
+    await using served = new AsyncDisposableStack();
+    await serveImage(served, Buffer.of());
+    await checkPolicies({
+      ...{ kubectl, components, internet: TARGET, kubernetes: KUBERNETES },
+      namespaces: { release: NAMESPACE, servers: 'servers' },
+      labels: `app.kubernetes.io/name=utility-tools,app.kubernetes.io/instance=${RELEASE}`,
+    });
   });
   await step('the backup writes a dump, and records its success', async () => {
     await inTools(['create', 'job', 'backup-now', '--from', `cronjob/${NAME}-backup`]);

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs a Kubernetes node on machines without a cluster: etcd and containerd of Debian, Kubernetes built from its Go module,
-# and names.ts for names. Requires Debian 12, root, Go, Node, and access to package registries only. Network policies are
-# accepted but not enforced.
+# Runs a Kubernetes node on machines without a cluster: etcd and containerd of Debian, and Kubernetes and kube-router, which
+# enforces network policies, built from their Go modules. Requires Debian 12, root, Go, and access to package registries only.
 #   cluster.sh up FOLDER     builds what is missing (minutes), starts the node, prints the path of its kubeconfig
 #   cluster.sh load FOLDER   reads images from stdin (`docker save`) into the node
 #   cluster.sh down FOLDER   ends all pods, stops the node and removes its network rules; unused iptables chains of the kubelet
@@ -10,10 +9,15 @@ set -euo pipefail
 command=$1 folder=$2
 bin=$folder/bin run=$folder/run
 kubernetes=v1.34.4
-here=$(cd "$(dirname "$0")" && pwd)
-# The node's own address, on which the API server and names.ts (DNS) listen. Pods can reach it. It is not link-local, because
-# Kubernetes accepts no such address as an endpoint of a Service.
+router=v2.1.0
+# The node's own address, on which the API server listens. Pods can reach it. It is not link-local, because Kubernetes accepts
+# no such address as an endpoint of a Service.
 node=10.245.0.1
+# An address of the node that stands for the Internet. It is reserved for documentation (RFC 5737), and the chart's network
+# policies allow it.
+internet=203.0.113.1
+# The address of the DNS server's Service, which dns.yaml sets too.
+dns=10.96.0.10
 between_pods=(-s 10.244.0.0/24 -d 10.244.0.0/24 -j ACCEPT)
 services=10.96.0.0/16
 export KUBECONFIG=$run/kubeconfig
@@ -43,6 +47,10 @@ build() {
       done)
     rm -rf "$source"
   fi
+  if [ ! -x "$bin/kube-router" ]; then
+    echo 'cluster: building kube-router' >&2
+    GOBIN=$bin go install -ldflags='-s -w' "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router@$router"
+  fi
 }
 
 packages() {
@@ -51,6 +59,7 @@ packages() {
   command -v containerd >/dev/null || missing+=(containerd runc)
   command -v conntrack >/dev/null || missing+=(conntrack)
   command -v iptables >/dev/null || missing+=(iptables)
+  command -v ipset >/dev/null || missing+=(ipset)
   [ -d /usr/lib/cni ] || missing+=(containernetworking-plugins)
   if [ ${#missing[@]} -gt 0 ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >&2
@@ -152,7 +161,7 @@ failCgroupV1: false
 # Disables the deletion of images, which otherwise starts when the disk is 85 % full.
 imageGCHighThresholdPercent: 100
 containerRuntimeEndpoint: unix://$run/containerd.sock
-clusterDNS: [$node]
+clusterDNS: [$dns]
 clusterDomain: cluster.local
 evictionHard: { nodefs.available: "1%", imagefs.available: "1%", memory.available: 100Mi }
 CONFIG
@@ -168,7 +177,7 @@ up() {
   configure
   start etcd etcd --data-dir "$run/etcd" --listen-client-urls http://127.0.0.1:23790 \
     --advertise-client-urls http://127.0.0.1:23790 --listen-peer-urls http://127.0.0.1:23800
-  ip address replace "$node/32" dev lo
+  for address in "$node" "$internet"; do ip address replace "$address/32" dev lo; done
   start apiserver "$bin/kube-apiserver" --etcd-servers=http://127.0.0.1:23790 --cert-dir="$run/certificates" \
     --secure-port=16443 --bind-address="$node" --kubelet-preferred-address-types=Hostname \
     --token-auth-file="$run/tokens.csv" --authorization-mode=RBAC \
@@ -195,8 +204,11 @@ up() {
   iptables -C FORWARD "${between_pods[@]}" 2>/dev/null || iptables -I FORWARD "${between_pods[@]}"
   services_without_rules -D 2>/dev/null || true
   services_without_rules -I
-  start names node "$here/names.ts" "$node" "$bin/kubectl"
   wait_for 120 "$bin/kubectl" wait --for=condition=Ready node/localhost --timeout=1s
+  # Makes the rules apply to packets between pods too, which the bridge would otherwise pass on without them.
+  sysctl -q -w net.bridge.bridge-nf-call-iptables=1
+  start router "$bin/kube-router" --kubeconfig="$KUBECONFIG" --hostname-override=localhost --service-cluster-ip-range="$services" \
+    --run-firewall --run-router=false --run-service-proxy=false --enable-cni=false --health-port=0 --metrics-port=0
   echo "$KUBECONFIG"
 }
 
@@ -215,6 +227,14 @@ stop() {
   kill -9 "$pid" 2>/dev/null || true
 }
 
+# Removes the rules of kube-router, whose own command for this (--cleanup-config) removes none in this version.
+remove_policies() {
+  command -v ipset >/dev/null || return 0
+  iptables-save -c -t filter | grep -vE 'KUBE-(ROUTER|NWPLCY|POD-FW)-' | iptables-restore -c
+  local name
+  for name in $(ipset list -name | grep -E '^(KUBE-(SRC|DST)|kube-router)-' || true); do ipset destroy "$name"; done
+}
+
 down() {
   if [ -f "$run/apiserver.pid" ]; then
     # Deletes first what would replace deleted pods. Orphans the pods, because they would otherwise get their own, long grace
@@ -223,10 +243,11 @@ down() {
       >/dev/null 2>&1 || true
     "$bin/kubectl" delete pods --all --all-namespaces --grace-period=5 --timeout=120s >/dev/null 2>&1 || true
   fi
-  for name in names proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
-  ip address delete "$node/32" dev lo 2>/dev/null || true
+  for name in router proxy kubelet scheduler controller-manager containerd apiserver etcd; do stop "$name"; done
+  for address in "$node" "$internet"; do ip address delete "$address/32" dev lo 2>/dev/null || true; done
   iptables -D FORWARD "${between_pods[@]}" 2>/dev/null || true
   services_without_rules -D 2>/dev/null || true
+  remove_policies
   "$bin/kube-proxy" --cleanup >/dev/null 2>&1 || true
   ip link delete cni0 2>/dev/null || true
   # Mounts that the kubelet leaves, the innermost first.
