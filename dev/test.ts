@@ -1,28 +1,44 @@
-import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { startSharedStack } from '../test/helpers/stack.ts';
+import { startProfile } from '../test/helpers/profiles.ts';
 import { clientEnv } from './host.mjs';
 import { installTestPrograms } from './programs/tools.ts';
 import { startServers } from './stack.ts';
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
-import { type Suite, suites } from './suites.ts';
-import { createTapCounter } from './tap.ts';
-import { tethered } from './tether.ts';
+import { runAva } from './testing/avaRun.ts';
+import { command } from './testing/command.ts';
+import { type Flaky, failureLines, flakyLines, MOST_FLAKY, slowestLines } from './testing/report.ts';
+import { changedSince, currentCommit, isClean, select } from './testing/selection.ts';
+import { serveStacks } from './testing/stacks.ts';
+import type { FileResult } from './testing/tap.ts';
+import { filesOf, type Suite, sampledFiles, suitesOf } from './testing/tiers.ts';
+import { passedCommit, readTimings, recordPassedRun, recordTimings } from './testing/timings.ts';
 
-/**
- * Whether to run the slow test suites instead of the fast ones (`--slow`). Types and lint are checked only with the
- * fast ones.
+/*
+ * Runs the tests:
+ *   (no argument)  types, lint and the quick tier
+ *   --slow         the slow tier, whole
+ *   --changed      the files of the slow tier that the changes since its last whole run touch
+ *   other          the given files, patterns and options of AVA
+ * Exits with 0 when all tests passed. The last line is "N passed, N failed".
  */
-const SLOW = process.argv.includes('--slow');
-const AVA_ARGS = process.argv.slice(2).filter((arg) => arg !== '--slow');
 
-const count = { passed: 0, failed: 0 };
-/** Output of the failed tests, which is printed again at the end of the run. */
-const failures: string[] = [];
+type Mode = 'quick' | 'slow' | 'changed' | 'given';
+
+const given = process.argv.slice(2).filter((arg) => arg !== '--slow' && arg !== '--changed');
+const MODE: Mode = process.argv.includes('--slow')
+  ? 'slow'
+  : process.argv.includes('--changed')
+    ? 'changed'
+    : given.length > 0
+      ? 'given'
+      : 'quick';
+
+/** Test files that never run once more: where money, secrets or forbidden targets are at stake, one failure is a fault. */
+const NEVER_REPEATED = /^test\/(?:store\/(?:ledger|keySpend)|egress\/|secrets)/;
 
 /** A file system in memory that most Linux systems have. */
 const MEMORY_FOLDER = '/dev/shm';
@@ -41,110 +57,206 @@ async function parentFolder(): Promise<string> {
   return free >= MEMORY_BYTES ? MEMORY_FOLDER : tmpdir();
 }
 
-interface CommandOptions {
+const log = (line: string) => console.log(`# ${line}`);
+
+/** Results by test file; those of the checks of the source have a name instead. */
+const results = new Map<string, FileResult>();
+const flaky: Flaky[] = [];
+
+/** Adds the result of a file that runs in several suites. */
+function addResult(file: string, { passed, failed, failures, ms }: FileResult): void {
+  const before = results.get(file);
+  results.set(file, {
+    passed: passed + (before?.passed ?? 0),
+    failed: failed + (before?.failed ?? 0),
+    failures: [...(before?.failures ?? []), ...failures],
+    ms: ms ?? before?.ms ?? null,
+  });
+}
+
+async function check(name: string, args: string[], signal: AbortSignal): Promise<void> {
+  const passed = await command(process.execPath, args, { env: clientEnv(), signal });
+  const line = `${passed ? 'ok' : 'not ok'} - ${name}`;
+  console.log(line);
+  addResult(name, {
+    ...{ passed: passed ? 1 : 0, failed: passed ? 0 : 1 },
+    ...{ failures: passed ? [] : [[line]], ms: null },
+  });
+}
+
+async function checkSource(signal: AbortSignal): Promise<void> {
+  await check('types (tsc)', ['node_modules/.bin/tsc'], signal);
+  const colors = process.stdout.isTTY ? [] : ['--colors=off'];
+  await check('lint and format (biome)', ['node_modules/.bin/biome', 'ci', ...colors], signal);
+}
+
+interface Plan {
+  suites: Suite[];
+  /** Arguments for AVA instead of the files of the suite. */
+  args?: string[];
+}
+
+/** Chooses the files for a change, and prints what is left out. */
+function planForChange(): Plan {
+  const slow = filesOf(true);
+  const base = passedCommit();
+  const changed = base === null ? null : changedSince(base);
+  const { files, leftOut, byHash, hasSharedGround, needsContainers } = select(
+    slow,
+    changed,
+    currentCommit(),
+    readTimings(),
+  );
+  log(
+    `Changed since the last run of the whole slow tier (${base ?? 'none is recorded'}): ${changed?.length ?? 'unknown'} files`,
+  );
+  if (hasSharedGround)
+    log('The change touches shared ground: money, workflows, egress, schemas or dependencies.');
+  log(`Chosen by the hash of the commit: ${byHash ?? 'none'}`);
+  log(`Slow test files: ${slow.length}, of which run: ${files.length}`);
+  for (const file of leftOut) log(`  touched, but left out for lack of time: ${file}`);
+  log(`Not touched: ${slow.length - files.length - leftOut.length} files. \`npm run test:slow\` runs all.`);
+  // .ci/run reads this line.
+  if (needsContainers) log('The change needs the container tests: `npm run test:containers`.');
+  else log('The change does not need the container tests.');
+  return { suites: suitesOf(files) };
+}
+
+function plan(): Plan {
+  switch (MODE) {
+    case 'quick':
+      return { suites: suitesOf(filesOf(false)) };
+    case 'slow':
+      return { suites: suitesOf(filesOf(true), sampledFiles()) };
+    case 'changed':
+      return planForChange();
+    case 'given': {
+      const files = given.filter((arg) => arg.endsWith('.test.ts'));
+      return { suites: [{ files, concurrency: 2, env: {} }], args: given };
+    }
+  }
+}
+
+/**
+ * Returns the seed of the random tests: TEST_SEED, else one that the commit determines, so that all runs of the gate for a
+ * commit are equal; for the slow tier, a new one.
+ */
+function chooseSeed(): string {
+  const commit = currentCommit();
+  if (process.env.TEST_SEED) return process.env.TEST_SEED;
+  if (MODE === 'slow' || commit === null) return String(randomInt(1, 2 ** 31));
+  return String((Number.parseInt(commit.slice(0, 8), 16) % (2 ** 31 - 1)) + 1);
+}
+
+interface Context {
   env: NodeJS.ProcessEnv;
   signal: AbortSignal;
-  onLine?(line: string): void;
 }
 
-/** Runs a command and waits until it exits. Resolves with whether it succeeded. */
-function command(file: string, args: string[], { env, signal, onLine }: CommandOptions): Promise<boolean> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const wrapped = tethered(file, args);
-    const channel = wrapped.ipc ? (['ipc'] as const) : [];
-    const stdio = ['ignore', onLine ? 'pipe' : 'inherit', 'inherit', ...channel] as const;
-    const child = spawn(wrapped.file, wrapped.args, { env, stdio: [...stdio], detached: true });
-    const onAbort = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (child.stdout && onLine) createInterface({ input: child.stdout }).on('line', onLine);
-    child.once('error', reject);
-    child.once('close', (code) => {
-      signal.removeEventListener('abort', onAbort);
-      resolve(code === 0);
-    });
+/** Runs a suite, prints its output, and adds its results. Returns the files that failed. */
+async function runSuite(suite: Suite, args: string[], { env, signal }: Context): Promise<string[]> {
+  const ran = await runAva({
+    files: suite.files,
+    args: [`--concurrency=${suite.concurrency}`, ...args],
+    env: { ...env, ...suite.env },
+    signal,
+    onLine: (line) => console.log(line),
   });
+  for (const [file, result] of ran) addResult(file, result);
+  return [...ran].flatMap(([file, { failed }]) => (failed > 0 && file !== '' ? [file] : []));
 }
 
-async function check(name: string, args: string[], options: CommandOptions): Promise<void> {
-  const passed = await command(process.execPath, args, options);
-  console.log(`${passed ? 'ok' : 'not ok'} - ${name}`);
-  count[passed ? 'passed' : 'failed'] += 1;
-}
-
-interface Run {
-  /** Command-line arguments for AVA. */
-  args: string[];
-  /** Test files that AVA runs. */
-  files: string[];
-  /** Environment variables for the tests, in addition to those of all runs. */
-  env: Readonly<Record<string, string>>;
-}
-
-/** Returns the runs of AVA: one with the arguments of the command line if there are any, else one for each suite. */
-function runs(): Run[] {
-  if (AVA_ARGS.length > 0)
-    return [{ args: AVA_ARGS, files: AVA_ARGS.filter((arg) => !arg.startsWith('-')), env: {} }];
-  const run = ({ files, concurrency, env }: Suite): Run => ({
-    args: [`--concurrency=${concurrency}`, ...files],
-    files,
-    env,
+/** Runs a file that failed once more, by itself and with the same seed. If it passes then, it counts as flaky. */
+async function repeat(file: string, suite: Suite, { env, signal }: Context): Promise<void> {
+  const first = results.get(file)?.failures.flat() ?? [];
+  log(`Running once more, alone: ${file}`);
+  const second: string[] = [];
+  const ran = await runAva({
+    files: [file],
+    args: [file],
+    env: { ...env, ...suite.env },
+    signal,
+    onLine: (line) => second.push(line),
   });
-  return suites(SLOW).map(run);
+  const result = ran.get(file);
+  const failed = [...ran.values()].reduce((sum, it) => sum + it.failed, 0);
+  log(failed > 0 ? `  failed again: ${file}` : `  passed: ${file}`);
+  if (failed > 0) console.log(second.join('\n'));
+  if (failed > 0 || result === undefined) return;
+  results.set(file, result);
+  flaky.push({ file, first, second });
 }
 
-async function main(signal: AbortSignal): Promise<void> {
-  const log = (line: string) => console.log(`# ${line}`);
-  const env = clientEnv();
-  if (!SLOW) {
-    await check('types (tsc)', ['node_modules/.bin/tsc'], { env, signal });
-    const colors = process.stdout.isTTY ? [] : ['--colors=off'];
-    await check('lint and format (biome)', ['node_modules/.bin/biome', 'ci', ...colors], { env, signal });
-  }
-
+async function runTests(signal: AbortSignal): Promise<void> {
+  const { suites, args } = plan();
   await installTestPrograms(log, signal);
   await using owned = new AsyncDisposableStack();
   const folder = owned.adopt(await mkdtemp(join(await parentFolder(), 'utility-tools-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
   );
   const servers = owned.adopt(await startServers({ dataDir: folder, log, signal }), (it) => it.stop());
-  // Files that are named on the command line start the stacks that they need.
-  const stack =
-    SLOW || AVA_ARGS.length > 0 ? null : owned.adopt(await startSharedStack(servers), (it) => it.stop());
-  const testEnv = {
-    ...env,
-    // Files that tests leave behind are removed together with this folder.
-    TMPDIR: folder,
-    TEST_MONGODB_URI: servers.mongodbUri,
-    TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
-    ...(stack !== null && { TEST_STACK: JSON.stringify(stack) }),
+  const stacks = owned.adopt(await serveStacks((profile) => startProfile(profile, servers)), (it) =>
+    it.stop(),
+  );
+  const seed = chooseSeed();
+  log(`Seed of the random tests: TEST_SEED=${seed}`);
+  const context = {
+    signal,
+    env: {
+      ...clientEnv(),
+      // Files that tests leave behind are removed together with this folder.
+      TMPDIR: folder,
+      TEST_MONGODB_URI: servers.mongodbUri,
+      TEST_TEMPORAL_ADDRESS: servers.temporalAddress,
+      TEST_STACKS: stacks.url,
+      TEST_SEED: seed,
+    },
   };
-  for (const { args, files, env: sizes } of runs()) {
-    const counter = createTapCounter(files);
-    const onLine = (line: string) => {
-      const progress = counter.readLine(line);
-      if (progress !== null) console.log(progress);
-      console.log(line);
-    };
-    const ava = ['--import', './dev/tapErrors.mjs', 'node_modules/.bin/ava', '--tap', ...args];
-    const passed = await command(process.execPath, ava, { env: { ...testEnv, ...sizes }, signal, onLine });
-    count.passed += counter.passed;
-    failures.push(...counter.failures);
-    // AVA can fail although no test fails, for example when a test file does not load.
-    count.failed += passed ? counter.failed : Math.max(1, counter.failed);
-  }
+  const failed: { file: string; suite: Suite }[] = [];
+  for (const suite of suites)
+    for (const file of await runSuite(suite, args ?? suite.files, context)) failed.push({ file, suite });
+  if (MODE === 'given') return;
+  for (const { file, suite } of failed) if (!NEVER_REPEATED.test(file)) await repeat(file, suite, context);
 }
 
+const total = (of: 'passed' | 'failed'): number =>
+  [...results.values()].reduce((sum, result) => sum + result[of], 0);
+
+const started = performance.now();
 const signal = stopSignal(() => console.log('# Stopping …'));
 try {
-  await main(signal);
+  if (MODE === 'quick') await checkSource(signal);
+  await runTests(signal);
 } catch (error) {
-  count.failed += 1;
+  addResult('the run', { passed: 0, failed: 1, failures: [], ms: null });
   if (!signal.aborted) console.error(error instanceof StartError ? error.message : error);
 }
-if (failures.length > 0) console.log(['# The failed tests again:', ...failures].join('\n'));
+if (flaky.length > MOST_FLAKY) {
+  const line = `not ok - ${flaky.length} files are flaky, more than ${MOST_FLAKY}`;
+  addResult('flaky files', { passed: 0, failed: 1, failures: [[line]], ms: null });
+}
+const minutes = Math.round((performance.now() - started) / 6000) / 10;
+if (MODE !== 'given') {
+  const timed = [...results].flatMap(([file, { ms }]) => (ms === null ? [] : [[file, ms / 1000] as const]));
+  recordTimings(Object.fromEntries(timed));
+  const commit = currentCommit();
+  if (MODE === 'slow' && total('failed') === 0 && commit !== null) {
+    if (isClean())
+      recordPassedRun({
+        ...{ commit, date: new Date().toISOString(), minutes },
+        ...{ passed: total('passed'), flaky: flaky.map(({ file }) => file) },
+      });
+    else
+      log(
+        'The run is not recorded in test/passed.json, because the checkout has changes that are not committed.',
+      );
+  }
+  for (const line of [...slowestLines(results), ...flakyLines(flaky)]) console.log(line);
+  log(`Minutes: ${minutes}`);
+}
+for (const line of failureLines(results)) console.log(line);
 // A pipe that another process has made non-blocking can be full; exiting then would lose the rest of the output.
 await new Promise((resolve) =>
-  process.stdout.write(`${count.passed} passed, ${count.failed} failed\n`, resolve),
+  process.stdout.write(`${total('passed')} passed, ${total('failed')} failed\n`, resolve),
 );
-process.exit(signal.aborted ? 130 : count.failed > 0 || count.passed === 0 ? 1 : 0);
+process.exit(signal.aborted ? 130 : total('failed') > 0 || total('passed') === 0 ? 1 : 0);

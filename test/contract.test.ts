@@ -8,13 +8,14 @@ import { openStore, type Store } from '../store/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
 import { newOwner } from './helpers/dashboard.ts';
 import { isRecord, type Json, recordAt, recordsAt } from './helpers/json.ts';
-import { auditWhenIdle } from './helpers/ledgerCheck.ts';
+import { auditAccountWhenIdle } from './helpers/ledgerCheck.ts';
 import { connectMcp, ERAS } from './helpers/mcp.ts';
 import { PRICES } from './helpers/prices.ts';
-import { type Stack, startStack } from './helpers/stack.ts';
+import { useStack } from './helpers/profiles.ts';
+import type { SharedStack } from './helpers/stack.ts';
 import { runSnippets, SNIPPET_LANGUAGES, snippetsOfPage } from './helpers/toolSnippets.ts';
 import { until } from './helpers/until.ts';
-import { startWorld, type World } from './helpers/world.ts';
+import { type WorldNames, worldOf } from './helpers/world.ts';
 
 /** Tools whose examples show other servers than the local ones. Their outputs have only the same format. */
 const OTHER_SERVERS = new Set(['broken-links', 'ping', 'ssl-check']);
@@ -84,21 +85,20 @@ const OPTIONS: readonly { tool: string; input: Json; shows: RegExp }[] = [
 const registry = await loadRegistry();
 const tools = [...registry.values()];
 
-let world: World;
-let stack: Stack;
+let world: WorldNames;
+let stack: SharedStack;
 let store: Store;
 let account: TestAccount;
 
 test.before(async () => {
-  world = await startWorld();
-  stack = await startStack({ env: world.env });
+  stack = await useStack('full');
+  world = worldOf(stack.env);
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, CREDITS);
 });
 test.after.always(async () => {
   await store?.close();
   await stack?.stop();
-  await world?.close();
 });
 
 /** Neither applies defaults nor converts types, because values must be checked as they are. */
@@ -416,7 +416,7 @@ test('calling an unknown tool gives not_found', async (t) => {
 test.serial('the events match the reference, and the audit finds no drift', async (t) => {
   const own = await makeAccount(stack, 25);
   for (let left = 25; left > 0; left--) t.is((await own.call('hash-text', { text: `${left}` })).status, 200);
-  t.deepEqual(await auditWhenIdle(store), []);
+  for (const { accountId } of [own, account]) t.deepEqual(await auditAccountWhenIdle(store, accountId), []);
   const events = await store.events.find().toArray();
   for (const { event, data } of events) t.is(fits(EVENTS[event].data, data), null, event);
   const fired = events.filter(({ accountId }) => accountId === own.accountId).map(({ event }) => event);

@@ -7,7 +7,8 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { isRecord, type Json, recordAt } from '../helpers/json.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
-import { type SharedStack, useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 type Row = Record<string, unknown>;
 interface List {

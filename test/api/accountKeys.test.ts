@@ -1,6 +1,7 @@
 import test from 'ava';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { type SharedStack, useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 type Row = Record<string, unknown>;
 

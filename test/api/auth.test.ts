@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { isRecord, type Json } from '../helpers/json.ts';
 import { accountOf } from '../helpers/ledgerCheck.ts';
+import { FREE_CREDITS, LIMITED, useStack } from '../helpers/profiles.ts';
 import {
   type Credentials,
   cookieOf,
@@ -11,21 +12,20 @@ import {
   signIn,
   signUp,
 } from '../helpers/session.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
-const FREE_CREDITS = 77;
-const PUBLIC_URL = 'https://api.example.com';
+const { publicUrl: PUBLIC_URL } = LIMITED;
 /** Delay of a sign-in to an account whose password many addresses have guessed wrong. */
 const SLOW_MS = 5000;
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 /** A second stack that has rate limits and another public URL. */
-let limited: Stack;
+let limited: SharedStack;
 
 test.before(async () => {
-  stack = await startStack({ pools: [], env: { FREE_CREDITS: String(FREE_CREDITS) } });
-  limited = await startStack({ pools: [], env: { RATE_LIMIT: '20:40', PUBLIC_URL, TRUST_PROXY: 'true' } });
+  stack = await useStack();
+  limited = await useStack('limited');
   store = await openStore(stack.mongodbUri);
 });
 test.after.always(async () => {

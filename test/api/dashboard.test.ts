@@ -14,19 +14,18 @@ import {
   shape,
   textOf,
 } from '../helpers/markup.ts';
+import { LIMITED, useStack } from '../helpers/profiles.ts';
 import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
-const UI_URL = 'http://127.0.0.1:1/?a=1&copy=2';
-const PUBLIC_URL = 'http://tools.example';
+const { publicUrl: PUBLIC_URL, uiUrl: UI_URL } = LIMITED;
 
-let stack: Stack;
+let stack: SharedStack;
 let owner: Credentials;
 let operator: Credentials;
 
 test.before(async () => {
-  const env = { RATE_LIMIT: '20:40', TRUST_PROXY: 'true', TEMPORAL_UI_URL: UI_URL, PUBLIC_URL };
-  stack = await startStack({ pools: [], env });
+  stack = await useStack('limited');
   [owner, operator] = await Promise.all([makeUser(stack, 'owner'), makeUser(stack, 'operator')]);
 });
 test.after.always(() => stack?.stop());

@@ -16,16 +16,17 @@ import { makeAccount } from '../helpers/account.ts';
 import { agentConnections, KEY_VARIABLE } from '../helpers/agentClients.ts';
 import { runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 const registry = await loadRegistry();
 const METHODS = ['get', 'post', 'patch', 'delete'];
 
-let stack: Stack;
+let stack: SharedStack;
 let spec: Json;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
   const body: unknown = await (await fetch(`${stack.baseUrl}/openapi.json`)).json();
   if (!isRecord(body)) throw new Error('openapi.json is no object');
   spec = body;

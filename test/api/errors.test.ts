@@ -1,20 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { codesOfOperation, codesOfTool } from '../../api/openapi/codes.ts';
-import { readEnv } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode } from '../../schemas/errors.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts.ts';
-import { loadKeyring } from '../../store/keyring.ts';
-import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
-import { type Response as DnsResponse, type Received, reply, soa, startDns } from '../helpers/dns.ts';
-import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
-import { until } from '../helpers/until.ts';
+import { type Json, recordsAt } from '../helpers/json.ts';
+import { isProblem } from '../helpers/problem.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 /** Error codes in schemas/errors.ts that no source file raises yet, and what they are reserved for. */
 const RESERVED: Record<string, string> = {
@@ -91,58 +88,14 @@ test('every error code is documented for at least one operation', async (t) => {
   );
 });
 
-function answer(query: Received): DnsResponse {
-  const name = query.question.name.toLowerCase();
-  if (name.startsWith('silent.')) return null;
-  if (name.startsWith('failing.')) return reply(query, [], { code: 'SERVFAIL' });
-  return reply(query, [], { code: 'NXDOMAIN', authorities: [soa('example.com', 60, 60)] });
-}
-
-interface Closable {
-  close(): Promise<void>;
-}
-
-let dns: Awaited<ReturnType<typeof startDns>>;
-let stack: Stack;
-/** A second stack that has no pool for tools, and has rate limits. */
-let poor: Stack;
+let stack: SharedStack;
 let account: TestAccount;
-const open: Closable[] = [];
 
 test.before(async () => {
-  dns = await startDns(answer);
-  [stack, poor] = await Promise.all([
-    startStack({
-      pools: ['orchestrator', 'cpu', 'network'],
-      env: { DNS_SERVERS: `${dns.address}:${dns.port}` },
-    }),
-    startStack({ env: { RATE_LIMIT: '1:2', POOL_WAIT: '1s' }, pools: ['orchestrator'] }),
-  ]);
+  stack = await useStack();
   account = await makeAccount(stack, 1000);
 });
-test.after.always(async () => {
-  for (const it of open) await it.close();
-  await Promise.all([stack?.stop(), poor?.stop()]);
-  await dns?.close();
-});
-
-/** Checks that a response has the status, headers and body of this error code. Returns the body. */
-async function isProblem(t: ExecutionContext, response: Response, code: keyof typeof ERRORS): Promise<Json> {
-  const body = recordAt(await response.json());
-  const { status, title } = ERRORS[code];
-  t.is(body.code, code);
-  t.is(response.status, status);
-  t.is(response.headers.get('Content-Type'), 'application/problem+json');
-  t.like(body, { type: `/docs/errors#${code}`, title, status });
-  t.true(typeof body.detail === 'string' && body.detail.length > 10);
-  t.regex(String(body.requestId), /^req_[0-9a-f-]{36}$/);
-  t.is(response.headers.get('X-Request-Id'), String(body.requestId));
-  const { headers } = response;
-  t.is(headers.get('WWW-Authenticate'), status === 401 ? 'Bearer' : null);
-  t.is(headers.has('Retry-After'), 'retryAfter' in ERRORS[code]);
-  t.regex(headers.get('X-Credits-Charged') ?? '0', /^0$/);
-  return body;
-}
+test.after.always(() => stack?.stop());
 
 const TEXT = { text: 'abc' };
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
@@ -362,52 +315,3 @@ for (const [hostname, code] of [
   test(`${ERRORS[code].status} ${code}`, async (t) => {
     await isProblem(t, await account.call('dns-lookup', { hostname }), code);
   });
-
-test('429 rate_limited, with the remaining quota and the time to wait', async (t) => {
-  const caller = await makeAccount(poor, 100);
-  // Requests without a valid body take a token and are refused fast enough to empty the bucket.
-  const responses = await Promise.all(Array.from({ length: 8 }, () => caller.call('hash-text', '')));
-  const limited = responses.filter(({ status }) => status === 429);
-  t.true(limited.length > 0);
-  for (const response of responses) {
-    t.is(response.headers.get('RateLimit-Policy'), '"account";q=2;w=2');
-    t.regex(response.headers.get('RateLimit') ?? '', /^"account";r=[01];t=[12]$/);
-  }
-  for (const response of limited) {
-    t.is(response.headers.get('Retry-After'), '1');
-    t.regex(response.headers.get('RateLimit') ?? '', /;r=0;/);
-    await isProblem(t, response, 'rate_limited');
-  }
-});
-
-test.serial('503 pool_busy when no worker starts the call', async (t) => {
-  const caller = await makeAccount(poor, 1);
-  const response = await caller.call('hash-text', TEXT);
-  t.is(response.headers.get('Retry-After'), '5');
-  await isProblem(t, response, 'pool_busy');
-});
-
-test.serial(
-  '500 internal when an operator terminates the workflow; 504 deadline_exceeded when the deadline passes',
-  async (t) => {
-    await poor.kill('orchestrator');
-    const env = readEnv(poor.env);
-    const client = await connectClient(env, loadKeyring(env));
-    open.push(client.connection);
-    const [ended, waiting] = await Promise.all([makeAccount(poor, 1), makeAccount(poor, 1)]);
-    const calls = [ended.call('hash-text', TEXT), waiting.call('hash-text', TEXT)] as const;
-    const row = await until('the call exists', () =>
-      withStore(poor, (store) => store.calls.findOne({ accountId: ended.accountId })),
-    );
-    await until('the workflow of the call exists', async () => {
-      try {
-        await client.workflow.getHandle(row._id).terminate('by hand');
-        return true;
-      } catch {
-        return false; // the workflow has not started yet
-      }
-    });
-    await isProblem(t, await calls[0], 'internal');
-    await isProblem(t, await calls[1], 'deadline_exceeded');
-  },
-);

@@ -9,7 +9,8 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import { recordAt } from '../helpers/json.ts';
 import { elementsOf, mainText, pageOf } from '../helpers/markup.ts';
-import { type SharedStack, useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 let stack: SharedStack;

@@ -4,7 +4,8 @@ import { PNG } from 'pngjs';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
-import { listenAsTarget, type SharedStack, useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
 
 const SIZE = 97;
 const BODY = { text: 'https://example.com/?q=grüße', size: SIZE };

@@ -10,9 +10,10 @@ import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { isRecord, type Json } from '../helpers/json.ts';
 import { attribute, type Element, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { useStack } from '../helpers/profiles.ts';
 import { readPng, readWithJsQr } from '../helpers/qr.ts';
 import { cookieOf, postAuth, signIn, signUp } from '../helpers/session.ts';
-import { listenAsTarget, type SharedStack, useStack } from '../helpers/stack.ts';
+import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
 import { totp } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
 

@@ -2,7 +2,8 @@ import test from 'ava';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
-import { type SharedStack, useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 const PATH = '/api/v1/account/webhooks';
 const LOCAL = 'http://localhost:3000/hook';

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import test from 'ava';
 import { resultOf } from '../../api/calls/workflowResult.ts';
-import { type SharedStack, useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 let stack: SharedStack;
 test.before(async () => {

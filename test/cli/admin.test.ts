@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
 import { withStore } from '../helpers/account.ts';
+import { useStack } from '../helpers/profiles.ts';
 import { freshCredentials, signUp } from '../helpers/session.ts';
-import { type SharedStack, startStack, useStack } from '../helpers/stack.ts';
+import { type SharedStack, startDatabase } from '../helpers/stack.ts';
 
 interface Ended {
   code: number;
@@ -396,9 +397,9 @@ test.serial('the commands find the stack that runs in DATA_DIR, and report when 
 test.serial(
   'audit: exit status 0 without drift, 1 with drift, and 0 again after the correction',
   async (t) => {
-    const auditStack = await startStack({ apis: 0, pools: [] });
+    const own = await startDatabase();
     try {
-      const env = auditStack.env;
+      const env = { ...stack.env, MONGODB_URI: own.mongodbUri };
       const made = await run(
         'admin',
         ['create-account', '--json', '--email', email(), '--credits', '9'],
@@ -411,9 +412,7 @@ test.serial(
       t.deepEqual([right.code, JSON.parse(right.stdout)], [0, { accounts: 2, drift: [] }]);
 
       const change = (by: number) =>
-        withStore(auditStack, (store) =>
-          store.accounts.updateOne({ _id: accountId }, { $inc: { balance: by } }),
-        );
+        withStore(own, (store) => store.accounts.updateOne({ _id: accountId }, { $inc: { balance: by } }));
       await change(1);
       const wrong = await run('audit', ['--json'], env);
       const drift = [{ accountId, what: 'balance', expected: 9, found: 10 }];
@@ -427,7 +426,7 @@ test.serial(
       const misused = await run('audit', ['--fix'], env);
       t.deepEqual([misused.code, misused.stdout], [2, '']);
     } finally {
-      await auditStack.stop();
+      await own.stop();
     }
   },
 );

@@ -9,9 +9,10 @@ import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { findTestPython } from '../helpers/clientPackages.ts';
 import { FAULTS, type FaultyProxy, startFaultyProxy } from '../helpers/faultyProxy.ts';
-import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
+import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
+import { useStack } from '../helpers/profiles.ts';
 import { seededRandom } from '../helpers/random.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 /** Calls of each client; soak tests make more. */
 const CALLS = Number(process.env.TEST_CLIENT_CALLS ?? 150);
@@ -26,12 +27,12 @@ interface Seen {
   charged: number;
 }
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 let proxy: FaultyProxy;
 
 test.before(async (t) => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
   store = await openStore(stack.mongodbUri);
   proxy = await startFaultyProxy(
     stack.baseUrl,
@@ -55,7 +56,7 @@ async function assertExact(
     t.is(hash, createHash('sha256').update(text).digest('hex'));
     t.is(charged, 1);
   }
-  t.deepEqual(await auditWhenIdle(store), []);
+  t.deepEqual(await auditAccountWhenIdle(store, accountId), []);
   const charged = (await callsOf(store, accountId)).filter(({ state }) => state === 'charged');
   t.is(charged.length, CALLS, 'no call is charged twice');
   t.is((await accountOf(store, accountId)).balance, CALLS, 'the account began with twice as many credits');
@@ -133,7 +134,7 @@ test.serial(
         ),
       ),
     );
-    t.deepEqual(await auditWhenIdle(store), []);
+    t.deepEqual(await auditAccountWhenIdle(store, owner.accountId), []);
     const charged = (await callsOf(store, owner.accountId)).filter(({ state }) => state === 'charged').length;
     const results = outcomes.filter((outcome) => outcome === 'result').length;
     t.true(charged >= results && charged <= rounds, `${charged} charged, ${results} results`);

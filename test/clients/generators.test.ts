@@ -9,7 +9,8 @@ import { clientEnv } from '../../dev/host.mjs';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { findGoProgram, pathWithGo } from '../helpers/goProgram.ts';
 import { findNpmPackages, findPackageFolder } from '../helpers/packageFolder.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 const NPM = [
   'openapi-typescript@7.13.0',
@@ -40,7 +41,7 @@ const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 const runFile = promisify(execFile);
 const program = (name: string): string => fileURLToPath(new URL(`./generated/${name}`, import.meta.url));
 
-let stack: Stack;
+let stack: SharedStack;
 let account: TestAccount;
 let folder: string;
 let document: string;
@@ -50,7 +51,7 @@ let env: NodeJS.ProcessEnv;
 test.before(async (t) => {
   t.timeout(900_000);
   folder = await mkdtemp(join(tmpdir(), 'utility-tools-generators-'));
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
   account = await makeAccount(stack, 1000);
   document = join(folder, 'openapi.json');
   await writeFile(document, await (await fetch(`${stack.baseUrl}/openapi.json`)).text());

@@ -11,7 +11,8 @@ import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { startKeyProxy } from '../helpers/keyProxy.ts';
 import { ERAS, type Era } from '../helpers/mcp.ts';
 import { findNpmPackages } from '../helpers/packageFolder.ts';
-import { type SharedStack, startStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 /** The conformance suite of the protocol. This version is the first with the final scenarios of revision 2026-07-28. */
 const CONFORMANCE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
@@ -130,7 +131,7 @@ let account: TestAccount;
 let folder: string;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
   account = await makeAccount(stack, 1000);
   folder = await mkdtemp(join(tmpdir(), 'utility-tools-mcp-'));
 });

@@ -15,14 +15,15 @@ import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts'
 import { runJavaScriptOf, runPythonOf } from '../helpers/clientDocuments.ts';
 import { findTestPython, installPythonClient, installTypescriptClient } from '../helpers/clientPackages.ts';
 import { callsOf } from '../helpers/ledgerCheck.ts';
-import { listenAsTarget, type Stack, startStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const runFile = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 
-let stack: Stack;
+let stack: SharedStack;
 let folder: string;
 let owner: TestAccount;
 let poor: TestAccount;
@@ -40,7 +41,7 @@ test.before(async () => {
   const origin = await listenAsTarget(target);
   targetUrl = `http://${origin}/`;
   folder = await mkdtemp(join(tmpdir(), 'utility-tools-clients-'));
-  stack = await startStack({ pools: ['orchestrator', 'cpu', 'network'], env: { EGRESS_ALLOW: origin } });
+  stack = await useStack();
   owner = await makeAccount(stack, 1000);
   poor = await makeAccount(stack, 0);
 });

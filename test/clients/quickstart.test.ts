@@ -1,12 +1,13 @@
 import test from 'ava';
 import { makeAccount } from '../helpers/account.ts';
 import { runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
 });
 test.after.always(() => stack?.stop());
 

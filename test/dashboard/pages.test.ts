@@ -18,19 +18,19 @@ import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { recordAt, recordsAt } from '../helpers/json.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { attribute, type Element, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { cookieOf, freshCredentials, makeUser, postAuth, signIn } from '../helpers/session.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
 
-const FREE_CREDITS = 30;
 const registry = await loadRegistry();
 
-let stack: Stack;
+let stack: SharedStack;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'], env: { FREE_CREDITS: `${FREE_CREDITS}` } });
+  stack = await useStack();
 });
 test.after.always(() => stack?.stop());
 

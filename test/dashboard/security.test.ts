@@ -5,16 +5,17 @@ import test, { type ExecutionContext } from 'ava';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { attribute, HOSTILE, linksOf, mainText, pageOf, shape, textOf } from '../helpers/markup.ts';
+import { useStack } from '../helpers/profiles.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { cookieOf, makeUser, postAuth, signIn } from '../helpers/session.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let receiver: Receiver;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'delivery', 'cpu'] });
+  stack = await useStack();
   receiver = await startReceiver();
 });
 test.after.always(async () => {

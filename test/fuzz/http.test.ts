@@ -5,8 +5,9 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** Number of idle connections to open. */
@@ -14,12 +15,12 @@ const IDLE = 10_000;
 const CREDITS = 1000;
 const RESPONSE_MS = 60_000;
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 let account: TestAccount;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu'] });
+  stack = await useStack();
   store = await openStore(stack.mongodbUri);
   account = await makeAccount(stack, CREDITS);
 });
@@ -216,7 +217,7 @@ test.serial(`${IDLE} idle connections do not prevent calls`, async (t) => {
 });
 
 test.after('rejected requests are not charged, and no call stays open', async (t) => {
-  t.deepEqual(await auditWhenIdle(store), []);
+  t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
   const { balance } = await accountOf(store, account.accountId);
   t.true(balance <= CREDITS && balance > CREDITS - 20, `${balance}`);
 });

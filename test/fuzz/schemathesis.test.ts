@@ -7,10 +7,11 @@ import test, { type ExecutionContext } from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
+import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
+import { useStack } from '../helpers/profiles.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { findSchemathesis } from '../helpers/schemathesis.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 /** Number of random cases per operation; soak tests set a larger number. */
 const EXAMPLES = Number(process.env.TEST_EXAMPLES ?? 5);
@@ -22,13 +23,13 @@ const EXAMPLES = Number(process.env.TEST_EXAMPLES ?? 5);
  */
 const NOT_CHECKED = 'positive_data_acceptance,negative_data_rejection,use_after_free';
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 let owner: TestAccount;
 let other: TestAccount;
 
 test.before(async () => {
-  stack = await startStack({ pools: ['orchestrator', 'cpu', 'delivery'] });
+  stack = await useStack();
   store = await openStore(stack.mongodbUri);
   owner = await makeAccount(stack, 100_000);
   other = await makeAccount(stack, 777);
@@ -103,5 +104,5 @@ test.serial('tools without network access: no 5xx, no response outside the schem
   );
   const names = localTools.map(({ name }) => name).join('|');
   await fuzz(t, owner.toolsKey, `^/api/v1/tools/(${names})$`);
-  t.deepEqual(await auditWhenIdle(store), []);
+  t.deepEqual(await auditAccountWhenIdle(store, owner.accountId), []);
 });

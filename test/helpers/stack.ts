@@ -121,32 +121,22 @@ export async function startNamespace() {
  */
 export type SharedStack = Pick<
   Stack,
-  'baseUrl' | 'internalUrl' | 'mongodbUri' | 'temporalAddress' | 'namespace' | 'dataDir' | 'env' | 'stop'
+  | 'baseUrl'
+  | 'baseUrls'
+  | 'internalUrl'
+  | 'mongodbUri'
+  | 'temporalAddress'
+  | 'namespace'
+  | 'dataDir'
+  | 'env'
+  | 'stop'
 >;
 
 /**
- * The loopback address on which tests start the servers that tools call. The shared stack forbids all other loopback
+ * The loopback address on which tests start the servers that tools call. The shared stacks forbid all other loopback
  * addresses, so that tests can also request a forbidden one.
  */
 export const TARGET_HOST = '127.77.0.1';
-
-const SHARED: StackOptions = {
-  pools: ['orchestrator', 'delivery', 'cpu', 'network'],
-  env: { EGRESS_ALLOW: `${TARGET_HOST}/32,hooks.example.com:443` },
-};
-
-/** Starts the stack that all test files of a test run share. */
-export const startSharedStack = (servers: Servers): Promise<Stack> => startStack({ ...SHARED, servers });
-
-/**
- * Returns the shared stack of `npm test`, whose `stop` does nothing. A test file that runs alone starts a stack, so
- * call `stop` in `test.after.always`.
- */
-export function useStack(): Promise<SharedStack> {
-  const { TEST_STACK } = process.env;
-  if (!TEST_STACK) return startStack(SHARED);
-  return Promise.resolve({ ...JSON.parse(TEST_STACK), stop: async () => undefined });
-}
 
 /**
  * Makes a server listen on an address that the shared stack allows. Returns host:port. The port is also free on

@@ -12,13 +12,38 @@ import { serve, startSmtp } from './smtp.ts';
 
 /** The local servers that stand in for the targets of the network tools. */
 export interface World {
-  /** Environment variables that make the stack use these servers. */
+  /** Environment variables that make a stack use these servers. */
   env: Record<string, string>;
+  close(): Promise<void>;
+}
+
+/** How the examples of the tools refer to the local servers. */
+export interface WorldNames {
   /** Returns the input of a tool's example, with its target replaced by a local server. */
   localise(pool: Pool, input: Record<string, unknown>): Record<string, unknown>;
   /** Replaces the addresses of the local servers in an output by those of the example. */
   globalise(output: unknown): unknown;
-  close(): Promise<void>;
+}
+
+/** Returns the names of the servers that a stack uses. @param env environment variables of the stack */
+export function worldOf(env: Record<string, string>): WorldNames {
+  const [, web = '', secure = '', mail = ''] = env.EGRESS_ALLOW?.split(',') ?? [];
+  return {
+    localise: (pool, input) =>
+      Object.fromEntries(
+        Object.entries(input).map(([field, value]) => [
+          field,
+          (pool !== 'cpu' || field === 'fileUrl') && typeof value === 'string'
+            ? value
+                .replace(/^https:\/\/example\.com\//, `http://${web}/`)
+                .replace(/^example\.com:443$/, secure)
+                .replace(/^mail\.example\.com$/, mail.split(':')[0] ?? '')
+            : value,
+        ]),
+      ),
+    globalise: (output) =>
+      JSON.parse(JSON.stringify(output).replaceAll(`http://${web}/`, 'https://example.com/')),
+  };
 }
 
 /** A page for the options of the tools, with a link to a heading that does not exist. */
@@ -94,20 +119,6 @@ export async function startWorld(): Promise<World> {
       DNS_SERVERS: `${dns.address}:${dns.port}`,
       EGRESS_ALLOW: ['example.com:443', ...open].join(),
     },
-    localise: (pool, input) =>
-      Object.fromEntries(
-        Object.entries(input).map(([field, value]) => [
-          field,
-          (pool !== 'cpu' || field === 'fileUrl') && typeof value === 'string'
-            ? value
-                .replace(/^https:\/\/example\.com\//, `http://127.0.0.1:${port}/`)
-                .replace(/^example\.com:443$/, `127.0.0.1:${securePort}`)
-                .replace(/^mail\.example\.com$/, mail.address)
-            : value,
-        ]),
-      ),
-    globalise: (output) =>
-      JSON.parse(JSON.stringify(output).replaceAll(`http://127.0.0.1:${port}/`, 'https://example.com/')),
     async close() {
       web.close();
       secure.close();

@@ -7,7 +7,8 @@ import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { connectMcp, ERAS } from '../helpers/mcp.ts';
-import { listenAsTarget, type SharedStack, useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** SHA-256 of "abc": FIPS 180-2, appendix B.1. */

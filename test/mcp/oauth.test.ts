@@ -11,8 +11,9 @@ import { recordAt } from '../helpers/json.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { attribute, elementsOf, mainText } from '../helpers/markup.ts';
 import { approve, connected, connectPath, oauthClient, REDIRECT_URL } from '../helpers/oauth.ts';
+import { useStack } from '../helpers/profiles.ts';
 import { cookieOf, freshCredentials } from '../helpers/session.ts';
-import { type SharedStack, useStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
 
 let stack: SharedStack;

@@ -10,24 +10,21 @@ import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { newOwner } from '../helpers/dashboard.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { linksOf, mainText, pageOf } from '../helpers/markup.ts';
+import { RETRY_MS, useStack } from '../helpers/profiles.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { LANGUAGES, verdicts } from '../helpers/verifiers.ts';
 
 /** Delays between attempts in milliseconds; with three delays a delivery has four attempts. */
-const SCHEDULE = [300, 400, 500];
 const PATH = '/api/v1/account/webhooks';
 
-let stack: Stack;
+let stack: SharedStack;
 let store: Store;
 
 test.before(async (t) => {
   t.timeout(180_000);
-  stack = await startStack({
-    pools: ['orchestrator', 'delivery', 'cpu'],
-    env: { WEBHOOK_RETRY_SCHEDULE: SCHEDULE.map((ms) => `${ms}ms`).join() },
-  });
+  stack = await useStack();
   store = await openStore(stack.mongodbUri);
 });
 test.after('independent code in three languages verifies every delivery of these tests', async (t) => {
@@ -156,12 +153,12 @@ test('a failed delivery is retried on schedule with the same bytes, then marked 
   const it = await scene(t);
   it.receiver.answer(() => ({ status: 500 }));
   await fire(it);
-  const received = await it.receiver.until(SCHEDULE.length + 1);
+  const received = await it.receiver.until(RETRY_MS.length + 1);
   await states(it, 'failed');
   t.is(new Set(received.map(({ body }) => body)).size, 1);
   t.is(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
   for (const delivery of received) verify(delivery, it.secret);
-  for (const [index, wait] of SCHEDULE.entries())
+  for (const [index, wait] of RETRY_MS.entries())
     t.true((received[index + 1]?.at ?? 0) - (received[index]?.at ?? 0) >= wait);
   t.deepEqual(
     (await attempts(it)).map(({ attempt, statusCode }) => [attempt, statusCode]),
@@ -194,7 +191,7 @@ test('Retry-After is respected up to twice the scheduled delay', async (t) => {
   it.receiver.answer(() => ({ status: 429, headers: { 'Retry-After': '3600' } }));
   await fire(it);
   const [first, second] = await it.receiver.until(2);
-  t.true((second?.at ?? 0) - (first?.at ?? 0) >= 2 * (SCHEDULE[0] ?? 0));
+  t.true((second?.at ?? 0) - (first?.at ?? 0) >= 2 * (RETRY_MS[0] ?? 0));
 });
 
 test('a redirect is a failure and is not followed; 16 KiB of the response are stored', async (t) => {

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { makeAccount } from '../helpers/account.ts';
+import { useStack } from '../helpers/profiles.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { startStack, useStack } from '../helpers/stack.ts';
+import { startStack } from '../helpers/stack.ts';
 
 const PATH = '/api/v1/account/webhooks';
 /** Number of concurrent test deliveries: above Temporal's limit of ten updates in flight. */

@@ -4,7 +4,7 @@ import { loadKeyring } from '../../store/keyring.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { callsOf } from '../helpers/ledgerCheck.ts';
-import { useStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
 
 /**
  * Maximum number of history events of a call, which determine the load on the Temporal server; local activities keep

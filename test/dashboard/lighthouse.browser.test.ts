@@ -7,7 +7,8 @@ import {
   scoreOf,
   startLighthouse,
 } from '../helpers/lighthouse.ts';
-import { type Stack, startStack } from '../helpers/stack.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
 
 /** Categories that do not depend on the speed of the machine. `npm run bench -- site` measures the performance. */
 const CATEGORIES = ['accessibility', 'best-practices', 'seo'] as const;
@@ -16,12 +17,12 @@ const LEAST_SCORE = 0.95;
 const PAGE_BYTES = 80_000;
 const ELEMENTS = 1200;
 
-let stack: Stack;
+let stack: SharedStack;
 let lighthouse: Lighthouse;
 
 test.before(async (t) => {
   t.timeout(900_000);
-  stack = await startStack({ pools: [] });
+  stack = await useStack();
   lighthouse = await startLighthouse((line) => t.log(line));
 });
 test.after.always(async () => {

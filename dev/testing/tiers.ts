@@ -1,0 +1,69 @@
+import { globSync, readFileSync } from 'node:fs';
+
+/**
+ * Matches the test files of the slow tier: fault injection, load, random input, the corpus of pages, the client packages, and
+ * files about one topic of a tool, of the dashboard or of the deployment (`tool.topic.test.ts`).
+ */
+const SLOW =
+  /^test\/(?:(?:chaos|load|fuzz|browser|clients)\/|(?:tools|dashboard|deploy)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
+/** Matches the source of a test file that starts servers or a stack of its own, which makes it a slow one too. */
+const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers)\(/;
+/**
+ * Matches test files that render pages, enlarge images or stop processes. They cause so much load that only few of them run at
+ * the same time, and no light test file.
+ */
+const HEAVY =
+  /^test\/(?:load|chaos|fuzz|browser|clients)\/|\.browser\.|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test|\.testssl\./;
+/** Matches heavy test files that need the whole machine, because they wait for queues to grow or to become empty. */
+const ALONE = /^test\/load\//;
+/**
+ * Test files whose number of random cases an environment variable sets. The quick tier runs few cases, and the slow tier runs
+ * the files again with these numbers.
+ */
+const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'test/store/ledger.test.ts': { TEST_SEQUENCE_LENGTH: '3' },
+  'test/store/ledger.property.test.ts': { TEST_OPERATIONS: '50000' },
+  'test/store/keySpend.property.test.ts': { TEST_BUDGET_OPERATIONS: '20000' },
+  'test/store/ledger.schedules.test.ts': { TEST_SCHEDULES: '1000' },
+};
+
+/** Number of light test files that run at the same time on two cores. The third uses the time in which the others wait. */
+const LIGHT_CONCURRENCY = 3;
+/** The same for heavy files, which wait most of the time: one at a time uses a third of two cores. */
+const HEAVY_CONCURRENCY = 2;
+
+/** Test files that run together. */
+export interface Suite {
+  files: string[];
+  /** Number of test files that run at the same time. */
+  concurrency: number;
+  /** Environment variables for the tests. */
+  env: Readonly<Record<string, string>>;
+}
+
+/** Whether the slow tier runs a file. The quick tier runs all others. */
+export const isSlow = (file: string): boolean =>
+  SLOW.test(file) || OWN_SERVERS.test(readFileSync(file, 'utf8'));
+
+/** Returns the test files of the quick tier (`npm test`) or of the slow tier (`npm run test:slow`), sorted. */
+export const filesOf = (slow: boolean): string[] =>
+  globSync('test/**/*.test.ts')
+    .sort()
+    .filter((file) => isSlow(file) === slow);
+
+/** Returns the files of the quick tier that the slow tier runs with more random cases. */
+export const sampledFiles = (): string[] => Object.keys(SAMPLED);
+
+/** Divides test files into suites, in the order in which they run. @param sampled files to run with more random cases */
+export function suitesOf(files: readonly string[], sampled: readonly string[] = []): Suite[] {
+  const light = files.filter((file) => !HEAVY.test(file));
+  const heavy = files.filter((file) => HEAVY.test(file) && !ALONE.test(file));
+  const alone = files.filter((file) => ALONE.test(file));
+  const env = Object.assign({}, ...sampled.map((file) => SAMPLED[file]));
+  return [
+    { files: light, concurrency: LIGHT_CONCURRENCY, env: {} },
+    { files: heavy, concurrency: HEAVY_CONCURRENCY, env: {} },
+    { files: alone, concurrency: 1, env: {} },
+    { files: [...sampled], concurrency: 1, env },
+  ].filter((suite) => suite.files.length > 0);
+}
