@@ -12,8 +12,8 @@ const FOLDERS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows',
 const PLATFORM = 'workers/platform';
 type Room = (typeof FOLDERS)[number] | typeof PLATFORM;
 
-/** The runner of the tests starts the stack that they share. */
-const RUNNER = { file: 'dev/test.ts', target: 'test/helpers/stack.ts' };
+/** The runner of the tests starts the stacks that they share. */
+const RUNNER = { file: 'dev/test.ts', target: 'test/helpers/profiles.ts' };
 /** The modules from which each module may import, in addition to its own files. */
 const MAY_IMPORT: Record<Room, readonly Room[]> = {
   schemas: [],

@@ -75,6 +75,8 @@ test('visitors who are not signed in are redirected to the sign-in form', async 
     [
       ['email', 'email'],
       ['password', 'password'],
+      // Of the form for a passkey, which the site offers because its address is https.
+      ['credential', 'hidden'],
     ],
   );
 });

@@ -10,7 +10,7 @@ import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { isRecord, type Json } from '../helpers/json.ts';
 import { attribute, type Element, mainText, pageOf, textOf } from '../helpers/markup.ts';
-import { useStack } from '../helpers/profiles.ts';
+import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
 import { readPng, readWithJsQr } from '../helpers/qr.ts';
 import { cookieOf, postAuth, signIn, signUp } from '../helpers/session.ts';
 import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
@@ -364,7 +364,7 @@ test('the export has everything of the account, and neither secrets nor data of 
   const rows = await exportOf(t, safe);
   const of = (record: string) => rows.filter((row) => row.record === record);
   const accountId = await accountIdOf(owner.email);
-  t.like(of('account')[0], { id: accountId, email: owner.email, balance: 249 });
+  t.like(of('account')[0], { id: accountId, email: owner.email, balance: FREE_CREDITS - 1 });
   t.like(of('user')[0], { email: owner.email, hasTwoFactor: true });
   t.deepEqual(
     of('key').map(({ name }) => name),
@@ -373,7 +373,7 @@ test('the export has everything of the account, and neither secrets nor data of 
   t.like(of('call')[0], { tool: 'hash-text', charged: 1, idempotencyKey: 'mine' });
   t.deepEqual(
     of('ledgerEntry').map(({ amount }) => amount),
-    [-1, 250],
+    [-1, FREE_CREDITS],
   );
   t.like(of('webhook')[0], { url: 'http://localhost:3999/hook' });
   t.true(of('event').length >= 2);
@@ -462,7 +462,7 @@ test('an account is closed with its password and address; its ledger stays and i
   await untilKept(accountId);
 
   const page = mainText(await pageOf(t, await owner.get('/settings/close')));
-  t.regex(page, /Your 249 remaining credits can no longer be used/);
+  t.regex(page, new RegExp(`Your ${FREE_CREDITS - 1} remaining credits can no longer be used`));
   for (const fields of [
     { email: owner.email, password: 'wrong' },
     { email: 'other@example.com', password: owner.password },
@@ -484,7 +484,7 @@ test('an account is closed with its password and address; its ledger stays and i
 
   await withStore(stack, async (store) => {
     const account = await store.accounts.findOne({ _id: accountId });
-    t.like(account, { balance: 248, reserved: 0, monthlyAllowance: 0 });
+    t.like(account, { balance: FREE_CREDITS - 2, reserved: 0, monthlyAllowance: 0 });
     t.deepEqual((await auditAccount(store, accountId))?.drift, []);
     t.is(await store.webhookEndpoints.countDocuments({ accountId }), 0);
     t.is(await store.callContents.countDocuments({ accountId }), 0);
@@ -537,7 +537,7 @@ test('a call that runs while its account is closed is charged as usual', async (
   response.end('done');
   t.is((await call).status, 200);
   await withStore(stack, async (store) => {
-    t.like(await store.accounts.findOne({ _id: accountId }), { balance: 248, reserved: 0 });
+    t.like(await store.accounts.findOne({ _id: accountId }), { balance: FREE_CREDITS - 2, reserved: 0 });
     t.deepEqual((await auditAccount(store, accountId))?.drift, []);
   });
   server.close();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
 import { withStore } from '../helpers/account.ts';
-import { useStack } from '../helpers/profiles.ts';
+import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
 import { freshCredentials, signUp } from '../helpers/session.ts';
 import { type SharedStack, startDatabase } from '../helpers/stack.ts';
 
@@ -101,7 +101,7 @@ test.serial(
 
 test.serial('create-account: the default is FREE_CREDITS; 0 is a valid number', async (t) => {
   const balance = async (accountKey: string) => (await get('/api/v1/account', accountKey)).body.balance;
-  t.is(await balance((await admin('create-account', '--email', email())).accountKey), 250);
+  t.is(await balance((await admin('create-account', '--email', email())).accountKey), FREE_CREDITS);
   t.is(await balance((await admin('create-account', '--email', email(), '--credits=0')).accountKey), 0);
   const { stdout } = await run('admin', ['create-account', '--json', '--email', email()], {
     ...stack.env,

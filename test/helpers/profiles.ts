@@ -8,11 +8,11 @@ import { startWorld } from './world.ts';
  */
 
 /** Credits of a new account on the stack `open`. */
-export const FREE_CREDITS = 77;
+export const FREE_CREDITS = 30;
 /** Milliseconds before each new attempt of a webhook delivery on the stack `open`. */
 export const RETRY_MS = [300, 400, 500];
 /** The public address of the stack `limited`, and that of its Temporal UI. */
-export const LIMITED = { publicUrl: 'http://tools.example', uiUrl: 'http://127.0.0.1:1/?a=1&copy=2' };
+export const LIMITED = { publicUrl: 'https://tools.example', uiUrl: 'http://127.0.0.1:1/?a=1&copy=2' };
 
 /** Answers DNS queries: names below `silent.` never, those below `failing.` with SERVFAIL; no other name exists. */
 function answer(query: Received): DnsResponse {
