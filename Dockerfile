@@ -3,14 +3,14 @@
 FROM node:24.21.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Prevents onnxruntime-node from downloading GPU libraries from another registry.
+COPY activities/upscale/tfjs-node ./activities/upscale/tfjs-node
+# Run by npm after the installation. Removes files that no process reads.
+COPY dev/prune.mjs ./dev/
+# Prevents onnxruntime-node from downloading GPU libraries from another registry, if npm does not read allowScripts.
 ENV ONNXRUNTIME_NODE_INSTALL=skip
 # The image contains Node, so the npm package "node" is removed.
 # Does not use `npm ci`, which requires the optional packages of other systems; a registry mirror may lack them.
-# Packages with programs for several systems bring those of macOS and Windows, which are removed.
-RUN npm install --omit=dev --no-save --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin/node \
-      node_modules/onnxruntime-node/bin/*/darwin node_modules/onnxruntime-node/bin/*/win32 \
-      node_modules/@temporalio/core-bridge/releases/*-apple-* node_modules/@temporalio/core-bridge/releases/*-windows-*
+RUN npm install --omit=dev --no-save --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin/node
 
 # What all images share: Node.js without the package managers, which no process needs, and the npm packages.
 FROM node:24.21.0-bookworm-slim AS base

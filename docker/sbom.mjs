@@ -30,8 +30,8 @@ const debian = readFileSync('/var/lib/dpkg/status', 'utf8')
 // Written by npm: the packages that it installed, unlike package-lock.json, which also lists those of other systems.
 const lock = JSON.parse(readFileSync(`${FOLDER}/node_modules/.package-lock.json`, 'utf8'));
 const npm = Object.entries(lock.packages)
-  // The package "node" is removed after the installation.
-  .filter(([path]) => existsSync(`${FOLDER}/${path}/package.json`))
+  // The package "node" is removed after the installation. Packages of this project have no version.
+  .filter(([path, { version }]) => version !== undefined && existsSync(`${FOLDER}/${path}/package.json`))
   .map(([path, entry]) => {
     const [, installedAs] = /node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
     const full = entry.name ?? installedAs;

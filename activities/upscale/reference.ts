@@ -7,12 +7,12 @@ import type { Factor, Network } from './networkTypes.ts';
 
 type ModelDefinition = object;
 interface Reference {
-  upscale(image: object, options: { output: 'tensor' }): Promise<import('@tensorflow/tfjs-node').Tensor>;
+  upscale(image: object, options: { output: 'tensor' }): Promise<import('@tensorflow/tfjs-core').Tensor>;
 }
 
 // These packages are loaded with `require`, because their ES module builds import files that Node cannot resolve.
 const require = createRequire(import.meta.url);
-const tf: typeof import('@tensorflow/tfjs-node') = require('@tensorflow/tfjs-node');
+const tf: typeof import('@tensorflow/tfjs-core') = require('@tensorflow/tfjs-core');
 const {
   setWasmPaths,
 }: typeof import('@tensorflow/tfjs-backend-wasm') = require('@tensorflow/tfjs-backend-wasm');

@@ -1,0 +1,4 @@
+export function unusedFiles(
+  modules: string,
+  system: { platform: NodeJS.Platform; arch: NodeJS.Architecture },
+): string[];
