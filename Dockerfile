@@ -18,6 +18,9 @@ ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /app
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* && \
     mkdir /data && chown node:node /data
+# The licences of sharp's libraries ask that their texts accompany them.
+COPY LICENSE ./
+COPY LICENSES ./LICENSES
 COPY --from=dependencies /app/node_modules ./node_modules
 USER node
 STOPSIGNAL SIGTERM
