@@ -11,7 +11,7 @@ interface Column {
 }
 
 /** Formats a Markdown table with aligned columns. */
-function markdownTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = columns.map(({ title }, index) =>
     Math.max(3, title.length, ...cells.map((row) => row[index]?.length ?? 0)),
