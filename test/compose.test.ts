@@ -125,6 +125,19 @@ test('the script for bills of materials covers every image of this project', (t)
   t.deepEqual(list.split(' ').sort(), built.sort());
 });
 
+test('.dockerignore lets through what the Dockerfile copies', (t) => {
+  const sent = [...readFileSync('.dockerignore', 'utf8').matchAll(/^!(.+)$/gm)].map(([, path = '']) => path);
+  const copied = [...readFileSync('Dockerfile', 'utf8').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+    ([, sources = '']) => sources.split(' '),
+  );
+  t.true(copied.length > 10);
+  for (const path of copied)
+    t.true(
+      sent.some((allowed) => path === allowed || path.startsWith(`${allowed}/`)),
+      path,
+    );
+});
+
 test('no image downloads GPU libraries', (t) => {
   t.regex(stages().get('dependencies') ?? '', /^ENV ONNXRUNTIME_NODE_INSTALL=skip\n[\s\S]*npm install/m);
 });
