@@ -100,9 +100,8 @@ async function addOutline(text: Stamp, size: number): Promise<Stamp> {
     .toBuffer();
   const outline = Buffer.alloc(width * height * RGBA);
   for (let pixel = 0; pixel < spread.length; pixel++) outline[pixel * RGBA + 3] = spread[pixel] ?? 0;
-  // The core of Jimp is imported on first use, because most processes draw no text.
-  const { createJimp } = await import('@jimp/core');
-  const Jimp = createJimp();
+  // Jimp is imported on first use, because it loads all its formats, which takes about 100 ms.
+  const { Jimp } = await import('jimp');
   const stamp = new Jimp({ data: outline, width, height });
   stamp.composite(new Jimp({ data: padded.data, width, height }));
   return { data: stamp.bitmap.data, width, height };
