@@ -15,8 +15,8 @@ import { tethered } from './tether.ts';
  * - `namespaceCacheRefreshInterval`: a new namespace becomes visible after this interval (default 2 s).
  * - `UpdateAckInterval`: a history queue keeps finished tasks until it acknowledges them, and scans all of them for
  *   each new task. With the default of 30 s, a busy server used 30 ms of CPU time per call instead of 22 ms.
- * - `useNewMatcher`, `enableFairness`: make the server use the fairness keys of tasks.
- *   docker/temporal/dynamicconfig.yaml sets both for production.
+ * - `enableFairness`: makes the server use the fairness keys of tasks. docker/temporal/dynamicconfig.yaml sets it for
+ *   production.
  */
 export const DYNAMIC_CONFIG = [
   'history.transferProcessorMaxPollRPS=5000',
@@ -26,7 +26,6 @@ export const DYNAMIC_CONFIG = [
   'history.transferProcessorUpdateAckInterval="3s"',
   'history.visibilityProcessorUpdateAckInterval="3s"',
   'history.timerProcessorUpdateAckInterval="3s"',
-  'matching.useNewMatcher=true',
   'matching.enableFairness=true',
 ];
 

@@ -3,6 +3,8 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startProfile } from '../test/helpers/profiles.ts';
+import { OFFLINE_ENV } from '../test/provision/offline.ts';
+import { provisionFor } from '../test/provision/provision.ts';
 import { clientEnv } from './host.mjs';
 import { installTestPrograms } from './programs/tools.ts';
 import { startServers } from './stack.ts';
@@ -190,6 +192,11 @@ async function repeat(file: string, suite: Suite, { env, signal }: Context): Pro
 async function runTests(signal: AbortSignal): Promise<void> {
   const { suites, args } = plan();
   await installTestPrograms(log, signal);
+  await provisionFor(
+    suites.flatMap(({ files }) => files),
+    log,
+    signal,
+  );
   await using owned = new AsyncDisposableStack();
   const folder = owned.adopt(await mkdtemp(join(await parentFolder(), 'utility-tools-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
@@ -204,6 +211,7 @@ async function runTests(signal: AbortSignal): Promise<void> {
     signal,
     env: {
       ...clientEnv(),
+      ...OFFLINE_ENV,
       // Files that tests leave behind are removed together with this folder.
       TMPDIR: folder,
       TEST_MONGODB_URI: servers.mongodbUri,

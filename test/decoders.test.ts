@@ -4,12 +4,15 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import type { OffloadOptions } from '../activities/decoders/offload.ts';
+import sharp from 'sharp';
+import type { Offload, OffloadOptions } from '../activities/decoders/offload.ts';
 import { createDecoders } from '../activities/decoders/pool.ts';
 import { codeOf, soon } from './helpers/egress.ts';
+import { startFiles } from './helpers/images.ts';
 import type hostile from './helpers/jobs/hostile.ts';
 import type { Deed } from './helpers/jobs/hostile.ts';
 import { stillAlive } from './helpers/processes.ts';
+import { loadTool } from './helpers/tool.ts';
 
 const MEMORY = 256 * 2 ** 20;
 const crashes: string[] = [];
@@ -153,4 +156,20 @@ test.serial('closing the pool leaves no process', async (t) => {
   await own.close();
   await t.throwsAsync(busy);
   t.deepEqual(await stillAlive([pid]), []);
+});
+
+test.serial('a file whose decoding needs more memory than permitted is refused as too large', async (t) => {
+  const [tool, files] = [await loadTool('watermark-image'), await startFiles()];
+  // An ordinary image that takes 160 MB decoded. The same job succeeds with the memory that the tool has.
+  const canvas = sharp({ create: { width: 8000, height: 5000, channels: 4, background: '#4568' } });
+  const fileUrl = files.put({ bytes: await canvas.png().toBuffer() });
+  const low = createDecoders({ memoryBytes: 16 * 2 ** 20, log: () => undefined });
+  t.teardown(async () => {
+    files.close();
+    await low.close();
+  });
+  const watermark = (offload?: Offload) =>
+    codeOf(() => tool.call({ fileUrl, text: 'x' }, { egress: files.guard, ...(offload && { offload }) }));
+  t.is(await watermark(low.offload), 'source_too_large');
+  t.is(await watermark(), 'ok');
 });

@@ -1,7 +1,7 @@
 import { type Document, isTag, type ParentNode } from 'domhandler';
 import { Parser, Token, TokenizerMode } from 'parse5';
 import { BoundedTokenizer } from './tokenizer.ts';
-import { adoptChildren, createTree, type TreeMap } from './tree.ts';
+import { adoptChildren, createTree, MAX_NODES, type TreeMap } from './tree.ts';
 
 /**
  * Chromium's limit for the depth of the DOM (`kMaximumHTMLParserDOMTreeDepth`). Deeper elements become siblings of each
@@ -30,8 +30,8 @@ class BoundedParser extends Parser<TreeMap> {
    */
   readonly #flattened = new Map<string, number>();
 
-  constructor(xhtml: boolean) {
-    super({ treeAdapter: createTree() });
+  constructor(xhtml: boolean, maxNodes: number) {
+    super({ treeAdapter: createTree(maxNodes) });
     this.tokenizer = new BoundedTokenizer(this);
     this.#xhtml = xhtml;
   }
@@ -94,10 +94,11 @@ class BoundedParser extends Parser<TreeMap> {
  * become siblings of each other. Attributes after the 256th of a tag are dropped.
  *
  * @param xhtml true to treat `<a/>` as an empty element, as in XML
- * @throws ServiceError source_too_large when the page has too many nodes
+ * @param maxNodes largest number of elements, text nodes and comments
+ * @throws ServiceError source_too_large when the page has more nodes
  */
-export function parseHtml(text: string, xhtml = false): Document {
-  const parser = new BoundedParser(xhtml);
+export function parseHtml(text: string, xhtml = false, maxNodes = MAX_NODES): Document {
+  const parser = new BoundedParser(xhtml, maxNodes);
   parser.tokenizer.write(text, true);
   return parser.document;
 }

@@ -13,12 +13,14 @@ interface Rule {
   declarations: Declarations;
 }
 
-const MAX_RULES = 5000;
-/**
- * Limit for the time of matching, in steps of about one microsecond: the sum over all rules of the elements that may
- * match.
- */
-const MAX_STEPS = 1_500_000;
+const LIMITS = {
+  rules: 5000,
+  /**
+   * Limit for the time of matching, in steps of about one microsecond: the sum over all rules of the elements that may
+   * match.
+   */
+  steps: 1_500_000,
+};
 /** Steps per element for a selector with combinators, because matching it also examines ancestors. */
 const COMBINATOR_STEPS = 8;
 
@@ -172,7 +174,7 @@ function specificityOf(selector: string): number {
   return 1e6 * count(/#/g) + 1e3 * count(/[.[]/g) + count(/(?:^|[\s>])[a-z]/gi);
 }
 
-function readRules($: CheerioAPI): Rule[] {
+function readRules($: CheerioAPI, maxRules: number): Rule[] {
   const rules: Rule[] = [];
   for (const element of $('style').toArray().filter(isTag)) {
     if (!mediaApplies(element.attribs.media ?? '')) continue;
@@ -182,7 +184,7 @@ function readRules($: CheerioAPI): Rule[] {
       const parts = selectors.split(',').map((part) => part.trim());
       if (declarations.size === 0 || parts.includes('')) continue;
       for (const selector of parts) {
-        if (selector.length <= SELECTOR_LENGTH && SELECTOR.test(selector) && rules.length < MAX_RULES)
+        if (selector.length <= SELECTOR_LENGTH && SELECTOR.test(selector) && rules.length < maxRules)
           rules.push({ selector, specificity: specificityOf(selector), declarations });
       }
     }
@@ -235,9 +237,12 @@ function matching($: CheerioAPI, candidates: readonly Element[], selector: strin
  * Returns the declarations that a page's `style` elements give to each element. Returns an empty map when matching the
  * selectors would take too long.
  */
-export function readStyleSheets($: CheerioAPI): StyleSheets {
+export function readStyleSheets(
+  $: CheerioAPI,
+  limits: { rules: number; steps: number } = LIMITS,
+): StyleSheets {
   const found = new Map<Element, Map<string, Declaration>>();
-  const rules = readRules($);
+  const rules = readRules($, limits.rules);
   if (rules.length === 0) return found;
   const candidatesOf = indexElements($);
   const steps = rules.reduce(
@@ -245,7 +250,7 @@ export function readStyleSheets($: CheerioAPI): StyleSheets {
       sum + candidatesOf(selector).length * (/[\s>]/.test(selector) ? COMBINATOR_STEPS : 1),
     0,
   );
-  if (steps > MAX_STEPS) return found;
+  if (steps > limits.steps) return found;
   for (const { selector, declarations } of rules) {
     const candidates = candidatesOf(selector);
     if (candidates.length === 0) continue;

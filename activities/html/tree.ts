@@ -9,7 +9,7 @@ export type TreeMap = Htmlparser2TreeAdapterMap;
  * Largest number of nodes of a page. A node takes less than 0.5 KB. The single-page HTML Standard has about half as
  * many nodes.
  */
-const MAX_NODES = 750_000;
+export const MAX_NODES = 750_000;
 
 function join(before: ChildNode | null, after: ChildNode | null): void {
   if (before !== null) before.next = after;
@@ -65,15 +65,15 @@ function attributesOf(attrs: readonly Token.Attribute[]): Record<string, string>
  * parse5-htmlparser2-tree-adapter searches a node's children from the first to the last, which is slow because the
  * parser mostly changes the last ones.
  *
- * @returns an adapter that throws ServiceError source_too_large when the page has too many nodes
+ * @returns an adapter that throws ServiceError source_too_large when the page has more than `maxNodes` nodes
  */
-export function createTree(): TreeAdapter<TreeMap> {
+export function createTree(maxNodes: number): TreeAdapter<TreeMap> {
   let nodes = 0;
   const count = (): void => {
     nodes++;
-    if (nodes > MAX_NODES)
+    if (nodes > maxNodes)
       throw new ServiceError('source_too_large', {
-        detail: `The page has more than ${MAX_NODES} elements, text nodes and comments.`,
+        detail: `The page has more than ${maxNodes} elements, text nodes and comments.`,
       });
   };
   return {

@@ -1,11 +1,9 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { isCfb, readCfb } from '../office/cfb.ts';
 import { DOC, DOCM, DOCX, DOTM, DOTX, type DocumentType, ODT, OLD_DOC, RTF } from '../office/types.ts';
-import { isZip, openZip } from '../office/zip.ts';
+import { isZip, openZip, type ZipBudget } from '../office/zip.ts';
 
-const ENTRIES = 10_000;
-const UNPACKED_BYTES = 300_000_000;
-const DEPTH = 3;
+const LIMITS: Readonly<ZipBudget> = { entries: 10_000, bytes: 300_000_000, depth: 3 };
 
 const CONTENT_TYPES = '[Content_Types].xml';
 const MIME_TYPE = 'mimetype';
@@ -41,8 +39,8 @@ const decode = (bytes: Buffer | null): string => {
 };
 
 /** Detects the type of a ZIP before unpacking all of it, so that archives that are not documents are refused early. */
-async function typeOfZip(bytes: Buffer): Promise<DocumentType> {
-  const archive = openZip(bytes, { entries: ENTRIES, bytes: UNPACKED_BYTES, depth: DEPTH });
+async function typeOfZip(bytes: Buffer, limits: ZipBudget): Promise<DocumentType> {
+  const archive = openZip(bytes, { ...limits });
   const type = await typeOfParts(async (name) => decode(await archive.readPart(name)));
   await archive.checkSize();
   return type;
@@ -74,13 +72,17 @@ function typeOfCfb(bytes: Buffer): DocumentType {
 /**
  * Detects the type of a document from its bytes.
  *
+ * @param limits for an archive with all archives nested in it. Default: 10,000 entries, 300 MB unpacked, 3 levels
  * @throws ServiceError unsupported_source for unsupported types and password-protected documents; corrupt_source for a
- *   damaged document; source_too_large for an archive with more than 10,000 entries or 300 MB unpacked
+ *   damaged document; source_too_large for an archive beyond the limits
  */
-export default async function inspectDocument(input: { bytes: Uint8Array }): Promise<DocumentType> {
+export default async function inspectDocument(
+  input: { bytes: Uint8Array },
+  limits = LIMITS,
+): Promise<DocumentType> {
   const { buffer, byteOffset, byteLength } = input.bytes;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
-  if (isZip(bytes)) return typeOfZip(bytes);
+  if (isZip(bytes)) return typeOfZip(bytes, limits);
   if (isCfb(bytes)) return typeOfCfb(bytes);
   if (bytes.toString('latin1', 0, 5) === '{\\rtf') return RTF;
   throw unsupported();

@@ -38,8 +38,11 @@ async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
 }
 
 /** Reads one version of a file. @throws ServiceError source_too_large */
-async function attempt(bytes: Uint8Array<ArrayBuffer>): Promise<PdfMetadata | 'locked' | null> {
-  using limit = limitBytes(UNPACKED_BYTES);
+async function attempt(
+  bytes: Uint8Array<ArrayBuffer>,
+  unpackedBytes: number,
+): Promise<PdfMetadata | 'locked' | null> {
+  using limit = limitBytes(unpackedBytes);
   try {
     return await withoutWarnings(() => read(bytes));
   } catch (error) {
@@ -53,9 +56,9 @@ async function attempt(bytes: Uint8Array<ArrayBuffer>): Promise<PdfMetadata | 'l
 }
 
 /** Reads the first rebuilt copy of a file that can be opened and has a page. */
-async function readRebuilt(given: Uint8Array): Promise<PdfMetadata | null> {
+async function readRebuilt(given: Uint8Array, unpackedBytes: number): Promise<PdfMetadata | null> {
   for (const { bytes, encrypted } of rebuild(given)) {
-    const metadata = await attempt(bytes);
+    const metadata = await attempt(bytes, unpackedBytes);
     if (metadata === null || metadata === 'locked' || metadata.pageCount === 0) continue;
     return encrypted ? lockedMetadata(metadata.pageCount) : metadata;
   }
@@ -66,14 +69,19 @@ async function readRebuilt(given: Uint8Array): Promise<PdfMetadata | null> {
  * Reads a PDF with pdf.js.
  *
  * @param source the file; with `rebuilt`, its trailers are ignored
- *
+ * @param unpackedBytes limit of all decompressed streams
  * @throws ServiceError unsupported_source when the file is not a PDF; source_too_large when its streams decompress to more
- *   than `UNPACKED_BYTES`
+ *   than `unpackedBytes`
  */
-export default async function readPdf(source: PdfSource & { rebuilt?: boolean }): Promise<PdfReading> {
+export default async function readPdf(
+  source: PdfSource & { rebuilt?: boolean },
+  unpackedBytes = UNPACKED_BYTES,
+): Promise<PdfReading> {
   const { bytes, start } = readSource(source);
   if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
-  const reading = source.rebuilt ? await readRebuilt(bytes) : await attempt(bytes);
+  const reading = source.rebuilt
+    ? await readRebuilt(bytes, unpackedBytes)
+    : await attempt(bytes, unpackedBytes);
   if (reading === 'locked') return { kind: 'locked', pageCount: linearizedPages(start, source.size) };
   if (reading === null)
     return { kind: 'unreadable', code: hasHeader(start) ? 'corrupt_source' : 'unsupported_source' };

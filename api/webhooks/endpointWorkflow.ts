@@ -74,7 +74,7 @@ const ADMISSION_TIMEOUT_MS = 10_000;
 const ADMISSION_RETRY_MS = 250;
 /**
  * Failure type of an update that the Temporal server rejects because a worker completed its workflow task without
- * processing it (`unprocessedUpdateFailure` in Temporal 1.29).
+ * processing it (`unprocessedUpdateFailure` in Temporal 1.32).
  */
 const UNPROCESSED = 'UnprocessedUpdate';
 /**

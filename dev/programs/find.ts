@@ -43,6 +43,9 @@ export async function onPath(name: string): Promise<string | null> {
   return null;
 }
 
+/** Path of a program or its folder in this user's cache. */
+const cachePath = ({ name, cachedAs = name }: Program): string => join(cacheFolder(), cachedAs);
+
 /** Checks that the program runs on this machine and has a supported version. @throws when it does not */
 async function check({ version }: Program, path: string, signal: AbortSignal | undefined): Promise<void> {
   const { args, pattern } = version ?? { args: ['--version'], pattern: /^/ };
@@ -88,6 +91,14 @@ async function fetch(
   throw new StartError(`${program.name} is not installed and could not be fetched. Install ${program.help}`);
 }
 
+/** Returns the path of a program on PATH or in this user's cache, or null if neither has one that works. */
+export async function findProgram(program: Program, signal?: AbortSignal): Promise<string | null> {
+  const installed = await onPath(program.name);
+  if (installed !== null && (await works(program, installed, signal))) return installed;
+  const file = join(cachePath(program), program.within ?? '');
+  return (await works(program, file, signal)) ? file : null;
+}
+
 /**
  * Returns the path of a program: of the one on PATH, else of the one in this user's cache, else of one that it fetches
  * into the cache from the first source that works. If several processes start at the same time, one of them fetches the
@@ -96,13 +107,11 @@ async function fetch(
  * @throws StartError when no source works
  */
 export async function findOrFetch(program: Program, log: Log, signal?: AbortSignal): Promise<string> {
-  const installed = await onPath(program.name);
-  if (installed !== null && (await works(program, installed, signal))) return installed;
-  const folder = cacheFolder();
-  const target = join(folder, program.cachedAs ?? program.name);
+  const found = await findProgram(program, signal);
+  if (found !== null) return found;
+  const target = cachePath(program);
   const file = join(target, program.within ?? '');
-  if (await works(program, file, signal)) return file;
-  await mkdir(folder, { recursive: true });
+  await mkdir(cacheFolder(), { recursive: true });
   let lock = await acquireLock(`${target}.lock`);
   if (lock === null) log(`Another process is fetching ${program.name}. Waiting for it to finish …`);
   while (lock === null) {

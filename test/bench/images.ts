@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Planes } from '../../activities/upscale/networkTypes.ts';
 import { openReference } from '../../activities/upscale/reference.ts';
-import { costsOf, makeBomb, startFiles } from '../helpers/images.ts';
+import { costsOf, makeTooLarge, startFiles } from '../helpers/images.ts';
 import { loadTool } from '../helpers/tool.ts';
 import { measure } from './measure.ts';
 
@@ -17,8 +17,8 @@ export interface ImageRow {
 
 export interface ImageFigures {
   rows: ImageRow[];
-  /** Cost of a call that refuses a valid PNG of 900 megapixels, including its download. */
-  bomb: { tool: string; outcome: string; ms: number; 'MB more': number }[];
+  /** Cost of a call that refuses a valid PNG of 42 megapixels, including its download. */
+  tooLarge: { tool: string; outcome: string; ms: number; 'MB more': number }[];
 }
 
 /** Creates an image of blurred noise, which takes as long to process as a photograph. */
@@ -96,16 +96,16 @@ export async function benchImages(rounds: number): Promise<ImageFigures> {
       const [libraryMs, oursMs] = [median(0), median(1)];
       rows.push({ work, library, libraryMs, ours: oursMs, ratio: oursMs / libraryMs });
     }
-    const bomb: ImageFigures['bomb'] = [];
+    const tooLarge: ImageFigures['tooLarge'] = [];
     for (const [tool, body] of [
       ['watermark-image', { text: 'x' }],
       ['image-upscale', {}],
     ] as const) {
-      const [cost] = await costsOf(tool, [makeBomb()], body);
-      if (cost === undefined) throw new Error('the bomb was not measured');
-      bomb.push({ tool, outcome: cost.outcome, ms: cost.ms, 'MB more': cost.growth / 1e6 });
+      const [cost] = await costsOf(tool, [makeTooLarge()], body);
+      if (cost === undefined) throw new Error('the image was not measured');
+      tooLarge.push({ tool, outcome: cost.outcome, ms: cost.ms, 'MB more': cost.growth / 1e6 });
     }
-    return { rows, bomb };
+    return { rows, tooLarge };
   } finally {
     files.close();
   }

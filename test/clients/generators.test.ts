@@ -7,34 +7,18 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { clientEnv } from '../../dev/host.mjs';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { findGoProgram, pathWithGo } from '../helpers/goProgram.ts';
-import { findNpmPackages, findPackageFolder } from '../helpers/packageFolder.ts';
 import { useStack } from '../helpers/profiles.ts';
 import type { SharedStack } from '../helpers/stack.ts';
+import { pathWithGo } from '../provision/goProgram.ts';
+import {
+  goModules,
+  javaLibraries,
+  oapiCodegen,
+  openapiGenerator,
+  pythonGenerator,
+  typescriptGenerators,
+} from '../provision/items/generators.ts';
 
-const NPM = [
-  'openapi-typescript@7.13.0',
-  'openapi-fetch@0.17.0',
-  '@hey-api/openapi-ts@0.99.0',
-  'typescript@5.9.3',
-];
-const PYPI = ['openapi-python-client==0.29.1', 'mypy==1.18.2'];
-/** The wheel contains the official jar of the generator. */
-const JAR = ['openapi-generator-cli==7.26.0'];
-const OAPI_CODEGEN = {
-  name: 'oapi-codegen',
-  source: 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2',
-  built: 'oapi-codegen',
-};
-/** Versions of the modules that the generated Go clients use. */
-const GO_MODULES = ['github.com/oapi-codegen/runtime@v1.8.0', 'gopkg.in/validator.v2@v2.0.1'];
-/** Libraries that the generated Java client uses: groupId, artifactId and version. */
-const MAVEN = [
-  'com.fasterxml.jackson.core jackson-databind 2.21.6',
-  'com.fasterxml.jackson.datatype jackson-datatype-jsr310 2.21.6',
-  'jakarta.annotation jakarta.annotation-api 2.1.1',
-  'com.google.code.findbugs jsr305 3.0.2',
-];
 const LIMIT_MS = 300_000;
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 
@@ -45,7 +29,7 @@ let stack: SharedStack;
 let account: TestAccount;
 let folder: string;
 let document: string;
-/** Environment of the programs and of the compilers, which fetch the pinned libraries. */
+/** Environment of the programs and of the compilers. */
 let env: NodeJS.ProcessEnv;
 
 test.before(async (t) => {
@@ -58,7 +42,9 @@ test.before(async (t) => {
   const { baseUrl: BASE_URL } = stack;
   // oapi-codegen runs `go` to format what it generates.
   const PATH = await pathWithGo(process.env.PATH, (line) => t.log(line));
-  env = { ...clientEnv(), PATH, BASE_URL, TOOLS_KEY: account.toolsKey, ACCOUNT_KEY: account.accountKey };
+  const modules = await goModules.get((line) => t.log(line));
+  const go = { PATH, GOMODCACHE: join(modules, 'modules'), GOPROXY: 'off' };
+  env = { ...clientEnv(), ...go, BASE_URL, TOOLS_KEY: account.toolsKey, ACCOUNT_KEY: account.accountKey };
 });
 test.after.always(async () => {
   await stack?.stop();
@@ -98,8 +84,7 @@ function checkCalls(t: ExecutionContext, output: string): void {
   });
 }
 
-const npmPackages = (t: ExecutionContext): Promise<string> =>
-  findNpmPackages('generators', NPM, (line) => t.log(line));
+const npmPackages = (t: ExecutionContext): Promise<string> => typescriptGenerators.get((line) => t.log(line));
 
 /** Compiles `main.mts` and the generated client with strict settings, and runs it. */
 async function runTypescript(
@@ -137,15 +122,7 @@ async function generate(
   generator: string,
   options: string,
 ): Promise<void> {
-  const jar = await findPackageFolder(
-    {
-      name: 'openapi-generator',
-      packages: JAR,
-      help: 'Python 3 with pip (Debian: apt-get install python3-pip).',
-      command: (list) => ['python3', '-m', 'pip', 'install', '--no-deps', '--target', '.', ...list],
-    },
-    (line) => t.log(line),
-  );
+  const jar = await openapiGenerator.get((line) => t.log(line));
   const parts = 'models,apis,supportingFiles,apiDocs=false,modelDocs=false,apiTests=false,modelTests=false';
   const input = ['-i', document, '-g', generator, '-o', target, '--global-property', parts];
   await run(
@@ -188,22 +165,7 @@ test.serial('OpenAPI Generator, typescript-fetch: its client is strict and calls
 test.serial('openapi-python-client: its client passes mypy --strict and calls the service', async (t) => {
   t.timeout(900_000);
   const at = await makeFolder('python');
-  const packages = await findPackageFolder(
-    {
-      name: 'python-generator',
-      packages: PYPI,
-      help: 'Python 3 with venv (Debian: apt-get install python3-venv).',
-      command: (list) => [
-        'sh',
-        '-c',
-        'python3 -m venv --copies . && bin/python -m pip install "$@"',
-        'sh',
-        ...list,
-      ],
-    },
-    (line) => t.log(line),
-  );
-  const python = join(packages, 'bin/python');
+  const python = join(await pythonGenerator.get((line) => t.log(line)), 'bin/python');
   const options = ['--path', document, '--output-path', 'client', '--meta', 'none'];
   await run(at, python, '-m', 'openapi_python_client', 'generate', ...options);
   await copyFile(program('openapi_python_client.py'), join(at, 'main.py'));
@@ -217,9 +179,8 @@ test.serial('openapi-python-client: its client passes mypy --strict and calls th
 /** Checks `main.go` and the generated client with `go vet`, and runs it. */
 async function runGo(t: ExecutionContext, at: string, name: string): Promise<void> {
   await copyFile(program(name), join(at, 'main.go'));
-  await writeFile(join(at, 'go.mod'), 'module example.com/client\n\ngo 1.24\n');
-  await run(at, 'go', 'get', ...GO_MODULES);
-  await run(at, 'go', 'mod', 'tidy');
+  const modules = await goModules.get((line) => t.log(line));
+  for (const file of ['go.mod', 'go.sum']) await copyFile(join(modules, file), join(at, file));
   await run(at, 'go', 'vet', './...');
   checkCalls(t, await run(at, 'go', 'run', '.'));
 }
@@ -237,7 +198,7 @@ test.serial('oapi-codegen: its client passes go vet and calls the service', asyn
   t.timeout(900_000);
   const at = await makeFolder('oapi-codegen');
   await mkdir(join(at, 'client'));
-  const generator = await findGoProgram(OAPI_CODEGEN, (line) => t.log(line));
+  const generator = await oapiCodegen.get((line) => t.log(line));
   const options = ['-generate', 'types,client', '-package', 'client', '-o', 'client/client.go'];
   await run(at, generator, ...options, document);
   await runGo(t, at, 'oapi-codegen.go.txt');
@@ -248,24 +209,7 @@ test.serial(
   async (t) => {
     t.timeout(900_000);
     const at = await makeFolder('java');
-    const dependencies = MAVEN.map((line) => line.split(' ')).map(
-      ([group, artifact, version]) =>
-        `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`,
-    );
-    const project =
-      '<modelVersion>4.0.0</modelVersion><groupId>test</groupId><artifactId>test</artifactId><version>1</version>';
-    const libraries = await findPackageFolder(
-      {
-        name: 'java-client',
-        packages: MAVEN,
-        help: 'Maven (Debian: apt-get install maven).',
-        files: {
-          'pom.xml': `<project>${project}<dependencies>${dependencies.join('')}</dependencies></project>\n`,
-        },
-        command: () => ['mvn', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib'],
-      },
-      (line) => t.log(line),
-    );
+    const libraries = await javaLibraries.get((line) => t.log(line));
     const generated = join(at, 'client');
     await generate(t, generated, 'java', 'library=native,useJakartaEe=true,openApiNullable=false');
     await copyFile(program('Main.java.txt'), join(at, 'Main.java'));

@@ -8,9 +8,8 @@ import { machineEnv } from '../../dev/host.mjs';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { recordAt, recordsAt } from '../helpers/json.ts';
-import { findNpmPackages } from '../helpers/packageFolder.ts';
+import { linters } from '../provision/items/linters.ts';
 
-const LINTERS = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3'];
 const LIMIT_MS = 240_000;
 
 interface Exception {
@@ -65,7 +64,7 @@ test.after.always(async () => {
 
 /** Runs a linter, whose exit code tells that it has findings. Returns what it wrote to stdout. */
 async function lint(t: ExecutionContext, program: string, args: string[]): Promise<unknown> {
-  const packages = await findNpmPackages('openapi-linters', LINTERS, (line) => t.log(line));
+  const packages = await linters.get((line) => t.log(line));
   const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) =>
     execFile(
       process.execPath,

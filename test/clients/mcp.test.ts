@@ -10,13 +10,10 @@ import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { startKeyProxy } from '../helpers/keyProxy.ts';
 import { ERAS, type Era } from '../helpers/mcp.ts';
-import { findNpmPackages } from '../helpers/packageFolder.ts';
 import { useStack } from '../helpers/profiles.ts';
 import type { SharedStack } from '../helpers/stack.ts';
+import { mcpConformance, mcpInspector } from '../provision/items/mcp.ts';
 
-/** The conformance suite of the protocol. This version is the first with the final scenarios of revision 2026-07-28. */
-const CONFORMANCE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
-const INSPECTOR = '@modelcontextprotocol/inspector@2.12.0';
 const LIMIT_MS = 120_000;
 
 interface Exception {
@@ -175,7 +172,7 @@ for (const revision of Object.keys(PASSED))
     `revision ${revision}: every scenario of the conformance suite that applies passes`,
     async (t) => {
       t.timeout(900_000);
-      const packages = await findNpmPackages('mcp-conformance', [CONFORMANCE], (line) => t.log(line));
+      const packages = await mcpConformance.get((line) => t.log(line));
       const proxy = await startKeyProxy(stack.baseUrl, account.toolsKey);
       t.teardown(() => proxy.close());
       const output = join(folder, revision);
@@ -209,7 +206,7 @@ for (const revision of Object.keys(PASSED))
 for (const era of ERAS)
   test.serial(`${era} Inspector: lists tools, calls them and shows refusals`, async (t) => {
     t.timeout(900_000);
-    const packages = await findNpmPackages('mcp-inspector', [INSPECTOR], (line) => t.log(line));
+    const packages = await mcpInspector.get((line) => t.log(line));
     const inspect = (args: string[], key = account.toolsKey) => inspectServer(packages, era, key, args);
     const { result, ...listed } = await inspect(['--method', 'tools/list', '--strict']);
     t.is(listed.code, 0, listed.stderr);

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheFolder, clientEnv } from '../../dev/host.mjs';
+import { findTemporal } from '../../dev/programs/temporal.ts';
 import { stopSignal } from '../../dev/stop-signal.ts';
-import { pathWithGo } from '../helpers/goProgram.ts';
+import { pathWithGo } from '../provision/goProgram.ts';
 import { shell } from './shell.ts';
 
 // Functions that the container tests share: running commands and steps, and the Docker engine.
@@ -70,6 +71,7 @@ export async function buildStandIns(): Promise<void> {
   // The classic builder, because BuildKit would download its frontend from an image registry.
   env.DOCKER_BUILDKIT = '0';
   await ensureGo();
+  env.TEMPORAL = await findTemporal(console.log, signal);
   await run(join(here, 'stand-ins.sh'), [cache], root, BUILD_MS);
 }
 

@@ -10,8 +10,8 @@ import sharp from 'sharp';
 import { request } from 'undici';
 import { parse } from 'yaml';
 import { drain, listen } from '../../workers/platform/listen.ts';
-import { findHelm } from '../helpers/helm.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
+import { helm as helmProgram } from '../provision/items/helm.ts';
 import {
   BUILD_MS,
   buildStandIns,
@@ -75,7 +75,7 @@ const kubectl = (args: readonly string[], timeoutMs?: number) =>
 const inTools = (args: readonly string[], timeoutMs?: number) =>
   kubectl(['--namespace', NAMESPACE, ...args], timeoutMs);
 const helm = async (args: readonly string[], timeoutMs?: number) =>
-  run(await findHelm(console.log), ['--namespace', NAMESPACE, ...args], root, timeoutMs);
+  run(await helmProgram.get(console.log), ['--namespace', NAMESPACE, ...args], root, timeoutMs);
 const cluster = (command: string) => [join(FILES, 'cluster.sh'), command, NODE];
 
 async function componentsOf(): Promise<string[]> {
@@ -322,7 +322,7 @@ async function main(): Promise<void> {
   await run('bash', [join(FILES, 'coredns.sh'), NODE], root, BUILD_MS);
   const keda = join(NODE, 'keda.yaml');
   await writeFile(keda, await run('bash', [join(FILES, 'keda.sh'), NODE], root, BUILD_MS));
-  await findHelm(console.log);
+  await helmProgram.get(console.log);
   if (!flags.images) await provideImages(components);
 
   const values = ['--values', join(FILES, 'values.yaml')];

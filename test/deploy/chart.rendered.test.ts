@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { machineEnv } from '../../dev/host.mjs';
-import { findHelm } from '../helpers/helm.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
+import { helm as helmProgram } from '../provision/items/helm.ts';
 
 // What Helm makes of the chart, compared with docker-compose.yml.
 
@@ -31,7 +31,7 @@ let helm: string;
 
 test.before(async (t) => {
   t.timeout(BUILD_MS);
-  helm = await findHelm((line) => t.log(line));
+  helm = await helmProgram.get((line) => t.log(line));
 });
 
 /** Runs a command of Helm with the values of a minimal installation and these. */

@@ -6,13 +6,13 @@ import { HOSTILE_PATHS, startHostile } from '../helpers/http.ts';
 
 /** Error codes by the path of the hostile response; all other paths lead to target_failed. */
 const OUTCOMES: Readonly<Record<string, string>> = {
-  '/gzip-bomb': 'source_too_large',
-  '/br-bomb': 'source_too_large',
-  '/zstd-bomb': 'source_too_large',
-  '/nested-bomb': 'source_too_large',
+  '/dense-gzip': 'source_too_large',
+  '/dense-br': 'source_too_large',
+  '/dense-zstd': 'source_too_large',
+  '/dense-thrice': 'source_too_large',
   '/empty-members': 'source_too_large',
-  '/10-gb': 'source_too_large',
-  '/announced-10-gb': 'source_too_large',
+  '/60-mb': 'source_too_large',
+  '/announced-60-mb': 'source_too_large',
   '/drip': 'target_timeout',
   '/drip-headers': 'target_timeout',
   '/silent': 'target_timeout',
@@ -43,10 +43,10 @@ async function downloads(
 /** The largest downloads take seconds, and minutes on a loaded machine. */
 const AMPLE_MS = 150_000;
 
-test('downloads from hostile servers end before their deadline with the expected code and little memory', async (t) => {
+test('downloads from hostile servers end before their deadline with the expected code', async (t) => {
   const server = await startHostile();
   t.teardown(server.close);
-  const limits = { maxBytes: 5_000_000, place: 'memory' } as const;
+  const limits = { maxBytes: 2_000_000, place: 'memory' } as const;
   const isSlow = (path: string) => OUTCOMES[path] === 'target_timeout';
   const results = [
     ...(await downloads(server.port, { ...limits, milliseconds: 2_000 }, HOSTILE_PATHS.filter(isSlow))),
@@ -57,11 +57,7 @@ test('downloads from hostile servers end before their deadline with the expected
     )),
   ];
   t.is(results.length, HOSTILE_PATHS.length);
-  for (const { path, outcome, growth } of results) {
-    t.log(path, outcome, `${Math.round(growth / 1e6)} MB`);
-    t.is(outcome, OUTCOMES[path] ?? 'target_failed', path);
-    t.true(growth < MEMORY, `${path}: ${growth} bytes`);
-  }
+  for (const { path, outcome } of results) t.is(outcome, OUTCOMES[path] ?? 'target_failed', path);
 });
 
 /** The download limits of two tools: a document to convert, in memory, and a PDF, in a file. */
@@ -73,7 +69,7 @@ for (const { place, maxBytes, fits } of LARGEST)
   test(`the largest downloads into ${place === 'file' ? 'a file' : 'memory'} stay within the memory limit`, async (t) => {
     const server = await startHostile();
     t.teardown(server.close);
-    for (const path of [fits, '/10-gb', '/gzip-bomb']) {
+    for (const path of [fits, '/60-mb', '/dense-gzip']) {
       const limits = { milliseconds: AMPLE_MS, maxBytes, place };
       const wanted = path === fits ? `ok ${Number.parseInt(path.slice(1), 10)}000000` : 'source_too_large';
       const [{ outcome = '', growth = Infinity } = {}] = await downloads(server.port, limits, [path]);

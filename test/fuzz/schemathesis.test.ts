@@ -10,8 +10,8 @@ import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { seededRandom } from '../helpers/random.ts';
-import { findSchemathesis } from '../helpers/schemathesis.ts';
 import type { SharedStack } from '../helpers/stack.ts';
+import { schemathesis } from '../provision/items/schemathesis.ts';
 
 /** Number of random cases per operation; soak tests set a larger number. */
 const EXAMPLES = Number(process.env.TEST_EXAMPLES ?? 5);
@@ -49,7 +49,7 @@ async function fuzz(t: ExecutionContext, key: string, paths: string): Promise<st
   try {
     const har = join(folder, 'report.har');
     const child = spawn(
-      await findSchemathesis((line) => t.log(line)),
+      await schemathesis.get((line) => t.log(line)),
       [
         ...['run', `${stack.baseUrl}/openapi.json`, '--header', `Authorization: Bearer ${key}`],
         ...['--include-path-regex', paths, '--max-examples', `${EXAMPLES}`, '--seed', `${seed}`],

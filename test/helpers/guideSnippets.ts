@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { findGo } from '../../dev/programs/go.ts';
+import { go } from '../provision/items/go.ts';
 
 const run = promisify(execFile);
 
@@ -38,7 +38,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   php: { file: 'main.php', command: async () => 'php' },
   go: {
     file: 'main.go',
-    command: () => findGo((line) => process.stderr.write(`${line}\n`)),
+    command: () => go.get((line) => process.stderr.write(`${line}\n`)),
     args: ['run'],
   },
 };

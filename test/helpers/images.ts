@@ -66,12 +66,9 @@ export async function makeImage(
   return made;
 }
 
-/** Returns a valid PNG of 30,000 x 30,000 pixels in 110 KB. */
-export const makeBomb = (): Buffer =>
-  encodeBilevelPng(
-    30_000,
-    Array.from({ length: 30_000 }, () => Buffer.alloc(0)).fill(Buffer.alloc(30_000 / 8)),
-  );
+/** Returns a valid PNG of 7,000 x 6,000 pixels in 6 KB, which is slightly more than any tool accepts. */
+export const makeTooLarge = (): Buffer =>
+  encodeBilevelPng(7000, Array.from({ length: 6000 }, () => Buffer.alloc(0)).fill(Buffer.alloc(7000 / 8)));
 
 /** The outcome and cost of a call that ran in a separate process. */
 export interface Cost {

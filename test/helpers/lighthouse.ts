@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { machineEnv } from '../../dev/host.mjs';
 import { run } from '../../dev/programs/run.ts';
+import { lighthouse as packages } from '../provision/items/lighthouse.ts';
 import { launchChromium } from './browser.ts';
 import { type Json, recordAt } from './json.ts';
-import { findNpmPackages } from './packageFolder.ts';
 
-const LIGHTHOUSE = 'lighthouse@12.2.3';
 const LIMIT_MS = 120_000;
 
 /** The pages of the site that are measured: landing page, documentation, page of a tool. */
@@ -18,10 +17,10 @@ export interface Lighthouse extends AsyncDisposable {
   report(url: string): Promise<Json>;
 }
 
-/** Starts Chromium for Lighthouse. The first start installs Lighthouse. */
+/** Starts Chromium for Lighthouse. */
 export async function startLighthouse(log: (line: string) => void): Promise<Lighthouse> {
   await using owned = new AsyncDisposableStack();
-  const packages = await findNpmPackages('lighthouse', [LIGHTHOUSE], log);
+  const program = join(await packages.get(log), 'node_modules/.bin/lighthouse');
   const folder = owned.adopt(await mkdtemp(join(tmpdir(), 'utility-tools-lighthouse-')), (it) =>
     rm(it, { recursive: true, force: true }),
   );
@@ -34,7 +33,7 @@ export async function startLighthouse(log: (line: string) => void): Promise<Ligh
     async report(url) {
       // The first request renders the page on the server.
       await fetch(url);
-      await run(join(packages, 'node_modules/.bin/lighthouse'), [url, ...flags, port], {
+      await run(program, [url, ...flags, port], {
         env: machineEnv(),
         idleMs: LIMIT_MS,
         totalMs: LIMIT_MS,

@@ -6,13 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
 import { drain, listen } from '../../workers/platform/listen.ts';
-import { findGoProgram } from './goProgram.ts';
+import { stripeMock } from '../provision/items/stripeMock.ts';
 
-const PROGRAM = {
-  name: 'stripe-mock',
-  source: 'github.com/stripe/stripe-mock@v0.203.0',
-  built: 'stripe-mock',
-};
 const START_MS = 30_000;
 
 /** A request that the Stripe mock received. */
@@ -37,7 +32,7 @@ export interface StripeMock {
  */
 export async function startStripeMock(log: (line: string) => void): Promise<StripeMock> {
   await using owned = new AsyncDisposableStack();
-  const program = await findGoProgram(PROGRAM, log);
+  const program = await stripeMock.get(log);
   const port = await freePort();
   const upstream = `http://127.0.0.1:${port}`;
   const child = spawn(program, ['-http-addr', `127.0.0.1:${port}`], { env: machineEnv(), stdio: 'ignore' });

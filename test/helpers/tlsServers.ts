@@ -8,8 +8,8 @@ import { createServer, type TlsOptions } from 'node:tls';
 import { promisify } from 'node:util';
 import { clientEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
+import { oldNode as oldNodeProgram } from '../provision/items/oldNode.ts';
 import { listen } from './egress.ts';
-import { findOldNode } from './oldNode.ts';
 
 const run = promisify(execFile);
 
@@ -157,7 +157,7 @@ const OLD_SERVER = `
 export const oldNode =
   (key: Key, options: Record<string, string | boolean | string[]>): StartServer =>
   async (lab) => {
-    const program = await findOldNode(() => undefined);
+    const program = await oldNodeProgram.get(() => undefined);
     const port = await freePort();
     const all = { key: `${key}.key`, cert: `${key}.crt`, ...options };
     const words = ['--enable-ssl3', '-e', OLD_SERVER, '--', `${port}`, JSON.stringify(all)];

@@ -3,13 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
-import { findGoProgram } from './goProgram.ts';
+import { toxiproxy } from '../provision/items/toxiproxy.ts';
 
-const PROGRAM = {
-  name: 'toxiproxy-server',
-  source: 'github.com/Shopify/toxiproxy/v2/cmd/server@v2.12.0',
-  built: 'server',
-};
 const START_MS = 60_000;
 
 /** A fault that toxiproxy injects into connections ("toxic"), from the list at https://github.com/Shopify/toxiproxy. */
@@ -34,7 +29,7 @@ export async function startToxiproxy<N extends string>(
   upstreams: Record<N, string>,
   log: (line: string) => void,
 ): Promise<{ links: Record<N, Link>; stop(): Promise<void> }> {
-  const program = await findGoProgram(PROGRAM, log);
+  const program = await toxiproxy.get(log);
   const port = await freePort();
   const child = spawn(program, ['-host', '127.0.0.1', '-port', String(port)], {
     env: machineEnv(),

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findGo } from '../../dev/programs/go.ts';
+import { go } from '../provision/items/go.ts';
 
 const run = promisify(execFile);
 
@@ -94,7 +94,7 @@ func main() {
 }
 `,
     },
-    program: () => findGo((line) => process.stderr.write(`${line}\n`)),
+    program: () => go.get((line) => process.stderr.write(`${line}\n`)),
     build: ['build', '-o', 'check', '.'],
     args: [],
   },

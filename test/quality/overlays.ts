@@ -14,7 +14,7 @@ import { CLEAN_PAGES, OVERLAY_PAGES } from '../browser/overlayPages.ts';
 import { openBrowsers, startSite } from '../helpers/browser.ts';
 import { soon } from '../helpers/egress.ts';
 import { visibleElements, visibleTexts } from '../helpers/overlayChecks.ts';
-import { findNpmPackages } from '../helpers/packageFolder.ts';
+import { npmPackages } from '../provision/packages.ts';
 import { table } from './table.ts';
 
 /**
@@ -34,7 +34,7 @@ const lists = folders.flatMap((folder) =>
     .map((name) => readFileSync(join(folder, name), 'utf8')),
 );
 const engine = FiltersEngine.parse(lists.join('\n'), { loadNetworkFilters: false });
-const packages = await findNpmPackages('idcac', [IDCAC], console.log);
+const packages = await npmPackages('idcac', [IDCAC], 5).get(console.log);
 const { getInjectableScript }: { getInjectableScript(): string } = createRequire(
   join(packages, 'package.json'),
 )('idcac-playwright');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readDeclarations } from '../../activities/html/declarations.ts';
 import { mediaApplies } from '../../activities/html/mediaQueries.ts';
 import { rulesOf } from '../../activities/html/styleSheets.ts';
-import { findNpmPackages } from '../helpers/packageFolder.ts';
+import { npmPackages } from '../provision/packages.ts';
 import { table } from './table.ts';
 
 /**
@@ -31,7 +31,7 @@ interface CssTree {
   toPlainObject(node: object): { children: CssNode[] };
 }
 
-const packages = await findNpmPackages('css-tree', [CSS_TREE], console.log);
+const packages = await npmPackages('css-tree', [CSS_TREE], 5).get(console.log);
 const { parse, toPlainObject }: CssTree = createRequire(join(packages, 'package.json'))('css-tree');
 
 /** One line for each rule that affects visibility. */

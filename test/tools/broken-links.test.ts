@@ -297,7 +297,7 @@ test('links without a response report the reason', async (t) => {
     [`http://127.0.0.1:${closed.port}/`]: 'connection_refused',
     [`http://127.0.0.1:${hostile.port}/not-http`]: 'protocol',
     [`http://127.0.0.1:${hostile.port}/nothing`]: 'reset',
-    [`http://127.0.0.1:${hostile.port}/endless-103`]: 'protocol',
+    [`http://127.0.0.1:${hostile.port}/many-103`]: 'protocol',
     [`http://127.0.0.1:${hostile.port}/giant-header`]: 'protocol',
     [`http://127.0.0.1:${old.port}/`]: null,
     [`https://127.0.0.1:${secure}/`]: 'certificate',

@@ -233,8 +233,8 @@ test('a malformed reply after the greeting is reported in the output', async (t)
     ['no code\r\n', 'The target does not speak SMTP.'],
     ['250-a\r\n251 b\r\n', 'The lines of a reply have different codes.'],
     [`250 ${'x'.repeat(2048)}\r\n`, 'A line of the reply is longer than 2 KB.'],
-    ['x'.repeat(1_000_000), 'A line of the reply is longer than 2 KB.'],
-    ['250-x\r\n'.repeat(100_000), 'The reply has more than 100 lines.'],
+    ['x'.repeat(5000), 'A line of the reply is longer than 2 KB.'],
+    ['250-x\r\n'.repeat(150), 'The reply has more than 100 lines.'],
   ] as const) {
     const { output } = await against(async (peer) => {
       peer.say('220 mail\r\n');
@@ -245,7 +245,7 @@ test('a malformed reply after the greeting is reported in the output', async (t)
   }
 });
 
-test('a server that sends data without end ends the call, which reads little of the data', async (t) => {
+test('a server that sends far too much ends the call, which reads little of the data', async (t) => {
   let megabytes = 0;
   const { output } = await against(async (peer) => {
     const block = Buffer.alloc(1_000_000, '250-x\r\n');

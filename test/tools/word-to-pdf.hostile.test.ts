@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import test from 'ava';
 import { PNG } from 'pngjs';
+import inspectDocument from '../../activities/jobs/inspect-document.ts';
 import { office } from '../../activities/office/office.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { startCanaries } from '../helpers/canaries.ts';
@@ -43,13 +44,18 @@ const convert = (bytes: Buffer, name = 'a.docx', headers: Record<string, string>
 const vector = (name: string) => readFileSync(new URL(`../vectors/office/${name}`, import.meta.url));
 const OPENXML = 'application/vnd.openxmlformats-officedocument';
 
-/** Compressed data of a ZIP entry: 40 MB of zeros. */
-const zeros = { bytes: deflateRawSync(Buffer.alloc(40_000_000)), size: 40_000_000 };
-const bomb: ZipPart[] = Array.from({ length: 8 }, (_, at) => ({
+/**
+ * Limits for archives that small files reach. Under the tool's own limits, only archives that expand to hundreds of megabytes
+ * are refused, which would harm a program without such limits.
+ */
+const LIMITS = { entries: 30, bytes: 50_000, depth: 3 };
+/** Compressed data of a ZIP entry: 10 KB of zeros. */
+const zeros = { bytes: deflateRawSync(Buffer.alloc(10_000)), size: 10_000 };
+const large: ZipPart[] = Array.from({ length: 8 }, (_, at) => ({
   name: `word/media/${at}.bmp`,
   deflated: zeros,
 }));
-const lying = bomb.map((part) => ({ ...part, deflated: { ...zeros, size: 10 } }));
+const lying = large.map((part) => ({ ...part, deflated: { ...zeros, size: 10 } }));
 const wrapped = (inner: Buffer, depth: number): Buffer =>
   depth === 0 ? inner : zipOf([{ name: 'inner.zip', data: wrapped(inner, depth - 1) }]);
 const docx = makeDocx();
@@ -63,8 +69,6 @@ const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), nam
   'flat XML': ['unsupported_source', Buffer.from('<?xml version="1.0"?><office:document/>'), 'a.odt'],
   'a plain archive': ['unsupported_source', zipOf([{ name: 'a.txt', data: 'Hello' }])],
   'a workbook': ['unsupported_source', makeDocx({ mainType: `${OPENXML}.spreadsheetml.sheet.main+xml` })],
-  // The archive is refused before it is unpacked; a Word document of this size would be refused as too large.
-  'a plain archive of 320 MB unpacked': ['unsupported_source', zipOf(bomb)],
   'a spreadsheet': [
     'unsupported_source',
     zipOf([{ name: 'mimetype', data: 'application/vnd.oasis.opendocument.spreadsheet' }]),
@@ -98,19 +102,9 @@ const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), nam
   ],
   'a name with ..\\': ['corrupt_source', makeDocx({ extra: [{ name: 'word\\..\\..\\evil', data: 'x' }] })],
   'an absolute name': ['corrupt_source', makeDocx({ extra: [{ name: '/etc/evil', data: 'x' }] })],
-  '320 MB unpacked': ['source_too_large', makeDocx({ extra: bomb })],
-  '320 MB that say 80 bytes': ['source_too_large', makeDocx({ extra: lying })],
-  '320 MB in an archive within': [
-    'source_too_large',
-    makeDocx({ extra: [{ name: 'word/embeddings/a.bin', data: zipOf(bomb) }] }),
-  ],
   'nested archives': [
     'source_too_large',
     makeDocx({ extra: [{ name: 'word/embeddings/a.bin', data: wrapped(zipOf([{ name: 'a' }]), 5) }] }),
-  ],
-  '10,001 parts': [
-    'source_too_large',
-    zipOf(Array.from({ length: 10_001 }, (_, at) => ({ name: `word/${at}.xml` }))),
   ],
   'more than 25 MB': ['source_too_large', Buffer.alloc(25_000_001, '{\\rtf1 ')],
 };
@@ -118,6 +112,24 @@ const REFUSED: Record<string, [code: string, bytes: Buffer | (() => Buffer), nam
 for (const [what, [code, bytes, name]] of Object.entries(REFUSED))
   test.serial(`refused: ${what}`, async (t) => {
     t.is(await codeOf(() => convert(typeof bytes === 'function' ? bytes() : bytes, name)), code);
+  });
+
+const embedded = (data: Buffer) => makeDocx({ extra: [{ name: 'word/embeddings/a.bin', data }] });
+const LIMITED: Record<string, [code: string, bytes: Buffer]> = {
+  'a document within the limits': ['ok', makeDocx({ extra: large.slice(0, 3) })],
+  // The archive is refused before it is unpacked.
+  'a plain archive that unpacks to too much': ['unsupported_source', zipOf(large)],
+  'a document that unpacks to too much': ['source_too_large', makeDocx({ extra: large })],
+  'one that declares a smaller size': ['source_too_large', makeDocx({ extra: lying })],
+  'one that contains such an archive': ['source_too_large', embedded(zipOf(large))],
+  'one with too many parts': [
+    'source_too_large',
+    makeDocx({ extra: Array.from({ length: 31 }, (_, at) => ({ name: `word/${at}.xml` })) }),
+  ],
+};
+for (const [what, [code, bytes]] of Object.entries(LIMITED))
+  test(`with lower limits for archives: ${what}`, async (t) => {
+    t.is(await codeOf(() => inspectDocument({ bytes }, LIMITS)), code);
   });
 
 const NAMES: [path: string, disposition: string | undefined, name: string][] = [
@@ -244,10 +256,10 @@ test.serial('a document cannot access the network or host files, nor run macros'
   }
 });
 
-/** Returns a document of a few thousand pages, more than LibreOffice can lay out before the deadline. */
-const endless = (): Buffer => {
+/** Returns a document whose conversion takes seconds. */
+const long = (): Buffer => {
   const row = `\\trowd\\cellx3000\\cellx6000\\pard\\intbl ${'word '.repeat(60)}\\cell{\\b more}\\cell\\row\n`;
-  return Buffer.from(`{\\rtf1\\ansi ${row.repeat(40_000)}\\pard end\\par}`);
+  return Buffer.from(`{\\rtf1\\ansi ${row.repeat(4000)}\\pard end\\par}`);
 };
 const ours = () => childrenOf(process.pid, /soffice|bwrap/);
 const gone = (pids: number[]) => stillAlive(pids, 60_000);
@@ -257,16 +269,21 @@ const converting = (name: string) =>
 const untilConverting = (name: string) =>
   until(`${name} is being converted`, async () => {
     const pids = converting(name);
-    return pids.length > 0 ? pids : null;
+    return pids.length > 1 ? pids : null;
   });
+/** The process that runs LibreOffice, among those of a conversion: the newest. */
+const converter = (pids: readonly number[]) => Math.max(...pids);
+/** Makes a conversion endless, as a document would that LibreOffice cannot lay out before the deadline. */
+const suspend = (pids: readonly number[]) => process.kill(converter(pids), 'SIGSTOP');
 
 test.serial(
   'when a document takes too long or its call is cancelled, all processes of the conversion are ended',
   async (t) => {
-    const bytes = endless();
+    const bytes = long();
     await convert(docx);
     const late = codeOf(() => convert(bytes, 'late.rtf', {}, 10_000));
     const latePids = await untilConverting('late.rtf');
+    suspend(latePids);
     t.is(await late, 'deadline_exceeded');
     t.deepEqual(await gone(latePids), []);
     const cancel = new AbortController();
@@ -276,6 +293,7 @@ test.serial(
       { ...LOAD, signal: cancel.signal, deadline: Date.now() + 100_000 },
     );
     const cancelledPids = await untilConverting('cancelled.rtf');
+    suspend(cancelledPids);
     cancel.abort(reason);
     t.is(await t.throwsAsync(call), reason);
     t.deepEqual(await gone(cancelledPids), []);
@@ -329,7 +347,7 @@ function remembers(pid: number, text: string): boolean {
 
 test.serial('the processes of different documents share nothing', async (t) => {
   const marker = `marker-${randomUUID()}`;
-  const bytes = Buffer.from(endless().toString().replace('\\ansi', `\\ansi ${marker}\\par`));
+  const bytes = Buffer.from(long().toString().replace('\\ansi', `\\ansi ${marker}\\par`));
   await convert(docx);
   const cancel = new AbortController();
   const calls = ['one.rtf', 'two.rtf'].map((name) =>
@@ -339,9 +357,11 @@ test.serial('the processes of different documents share nothing', async (t) => {
     ),
   );
   const [one = [], two = []] = await Promise.all([untilConverting('one.rtf'), untilConverting('two.rtf')]);
-  await until('the document is loaded', async () => (remembers(Math.max(...one), marker) ? true : null));
+  await until('the document is loaded', async () => (remembers(converter(one), marker) ? true : null));
+  suspend(one);
+  suspend(two);
   for (const group of [one, two]) {
-    const pid = Math.max(...group);
+    const pid = converter(group);
     const others = ours().filter((it) => !group.includes(it));
     t.true(others.length > 2);
     const shared = (of: (pid: number) => string[]) => {
@@ -365,17 +385,18 @@ test.serial('the processes of different documents share nothing', async (t) => {
   );
 });
 
-const RTF_BOMBS = {
-  'a million groups': `{\\rtf1 ${'{'.repeat(1_000_000)}x`,
-  'a length of two gigabytes without data': '{\\rtf1 {\\*\\objdata \\bin2147483647 00}x\\par}',
-  'an unterminated object': `{\\rtf1 {\\object\\objemb{\\*\\objdata ${'01050000'.repeat(200_000)}}}x\\par}`,
-};
-for (const [what, text] of Object.entries(RTF_BOMBS))
-  test.serial(`RTF with ${what} is not an internal error, and the next document is converted`, async (t) => {
-    const code = await codeOf(() => convert(Buffer.from(text), 'a.rtf', {}, 5_000));
-    t.true(['ok', 'corrupt_source', 'deadline_exceeded'].includes(code), code);
+// Stands for documents that crash LibreOffice, such as RTF with a million open groups, with binary data of a false length or
+// with an unterminated object. No such document is part of the tests.
+test.serial(
+  'a crash of LibreOffice is reported as a corrupt file, and the next document is converted',
+  async (t) => {
+    await convert(docx);
+    const code = codeOf(() => convert(long(), 'crashed.rtf'));
+    process.kill(converter(await untilConverting('crashed.rtf')), 'SIGSEGV');
+    t.is(await code, 'corrupt_source');
     t.is(await codeOf(() => convert(docx)), 'ok');
-  });
+  },
+);
 
 test.serial('killing a worker ends all its processes', async (t) => {
   const module = (path: string) =>

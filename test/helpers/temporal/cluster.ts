@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +7,7 @@ import { machineEnv } from '../../../dev/host.mjs';
 import { OwnedProcess } from '../../../dev/process.ts';
 import { run } from '../../../dev/programs/run.ts';
 import { tethered } from '../../../dev/tether.ts';
-import { findGoProgram } from '../goProgram.ts';
+import { temporalServer, temporalSqlTool } from '../../provision/items/temporalServer.ts';
 import { until } from '../until.ts';
 import { isListening, startBalancer } from './balancer.ts';
 import { POSTGRESQL_PORT, POSTGRESQL_USER, startPostgresql } from './postgresql.ts';
@@ -35,22 +34,6 @@ export interface TemporalCluster {
   temporalAddress: string;
   /** The processes of each service, each on an address of its own. */
   processes: Readonly<Record<ServiceName, readonly OwnedProcess<unknown>[]>>;
-}
-
-/** The version that production runs. */
-function productionVersion(): string {
-  const [, version] =
-    /image: temporalio\/server:(\S+)/.exec(readFileSync(root('docker-compose.yml'), 'utf8')) ?? [];
-  if (version === undefined) throw new Error('docker-compose.yml names no version of temporalio/server');
-  return version;
-}
-
-/** Builds a program of the production version. */
-function findProgram(name: 'server' | 'sql-tool', log: (line: string) => void): Promise<string> {
-  const version = productionVersion();
-  const [path, built] = name === 'server' ? ['cmd/server', 'server'] : ['cmd/tools/sql', 'sql'];
-  const source = `go.temporal.io/server/${path}@v${version}`;
-  return findGoProgram({ name: `temporal-${name}-${version}`, source, built }, log);
 }
 
 /** Addresses on loopback that no other process of the tests uses: 127.1.0.0 to 127.223.255.0, by the process id. */
@@ -103,7 +86,7 @@ function configOf(address: string, database: string): object {
 }
 
 async function createSchemas(database: string, log: (line: string) => void): Promise<void> {
-  const program = await findProgram('sql-tool', log);
+  const program = await temporalSqlTool.get(log);
   for (const [name, schema] of Object.entries(DATABASES)) {
     const sql = (...args: string[]) => {
       const target = ['--plugin', 'postgres12', '--ep', database, '-p', String(POSTGRESQL_PORT)];
@@ -137,7 +120,7 @@ export async function startTemporalCluster(
   open: AsyncDisposableStack,
   log: (line: string) => void,
 ): Promise<TemporalCluster> {
-  const program = await findProgram('server', log);
+  const program = await temporalServer.get(log);
   const loopback = addresses();
   const database = loopback.of(1);
   await startPostgresql(open, database, log);

@@ -1,0 +1,10 @@
+import { npmPackages } from '../packages.ts';
+
+/** The conformance suite of the protocol. This version is the first with the final scenarios of revision 2026-07-28. */
+export const mcpConformance = npmPackages(
+  'mcp-conformance',
+  ['@modelcontextprotocol/conformance@0.2.0-alpha.12'],
+  20,
+);
+
+export const mcpInspector = npmPackages('mcp-inspector', ['@modelcontextprotocol/inspector@2.12.0'], 30);
