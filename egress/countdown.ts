@@ -1,3 +1,5 @@
+import { systemTimers, type Timers } from './timers.ts';
+
 /** Interval in milliseconds at which a countdown reads the clock. */
 const TICK_MS = 100;
 /** A timer that fires more than this many milliseconds late was delayed by a blocked event loop, not by scheduling. */
@@ -28,34 +30,38 @@ export interface Countdown extends Disposable {
  * @param ms milliseconds to count; with 0 or less the countdown ends at once, as `delayed`
  * @param onEnd called once, unless the countdown is disposed of first
  */
-export function startCountdown(ms: number, onEnd: (end: CountdownEnd) => void): Countdown {
-  const limit = performance.now() + ms + UNCOUNTED_MS;
+export function startCountdown(
+  ms: number,
+  onEnd: (end: CountdownEnd) => void,
+  timers: Timers = systemTimers,
+): Countdown {
+  const limit = timers.now() + ms + UNCOUNTED_MS;
   let left = Math.max(0, ms);
   let paused = false;
-  let countedAt = performance.now();
+  let countedAt = timers.now();
   let tickMs = 0;
-  let timer: NodeJS.Timeout;
+  let cancel = (): void => undefined;
 
   /** Milliseconds since the last count in which this process could receive a reply. */
   const passed = (): number => {
     if (paused) return 0;
-    const elapsed = performance.now() - countedAt;
+    const elapsed = timers.now() - countedAt;
     return elapsed > tickMs + LATE_MS ? tickMs : elapsed;
   };
   const count = (): void => {
     left = Math.max(0, left - passed());
-    countedAt = performance.now();
+    countedAt = timers.now();
   };
   const tick = (): void => {
     count();
     if (ms <= 0) onEnd('delayed');
     else if (left === 0) onEnd('elapsed');
-    else if (performance.now() >= limit) onEnd('delayed');
+    else if (timers.now() >= limit) onEnd('delayed');
     else arm();
   };
   const arm = (): void => {
     tickMs = Math.min(TICK_MS, left);
-    timer = setTimeout(tick, tickMs);
+    cancel = timers.after(tickMs, tick);
   };
   arm();
   return {
@@ -70,6 +76,6 @@ export function startCountdown(ms: number, onEnd: (end: CountdownEnd) => void): 
       count();
       paused = false;
     },
-    [Symbol.dispose]: () => clearTimeout(timer),
+    [Symbol.dispose]: () => cancel(),
   };
 }

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import sharp from 'sharp';
@@ -13,6 +12,7 @@ import type hostile from './helpers/jobs/hostile.ts';
 import type { Deed } from './helpers/jobs/hostile.ts';
 import { stillAlive } from './helpers/processes.ts';
 import { loadTool } from './helpers/tool.ts';
+import { until } from './helpers/until.ts';
 
 const MEMORY = 256 * 2 ** 20;
 const crashes: string[] = [];
@@ -22,6 +22,12 @@ test.after.always(() => decoders.close());
 const run = (deed: Deed, options: Partial<OffloadOptions> = {}) =>
   decoders.offload<typeof hostile>('../../test/helpers/jobs/hostile', deed, { ...soon(), ...options });
 const pidOfNext = async () => Number(await run('pid'));
+
+/** Waits until a decoder process has begun a job. */
+const untilDoing = (pid: number, deed: Deed) =>
+  until(`a job to ${deed} has begun`, async () =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(deed),
+  );
 
 /** Returns the peak memory of a process, in bytes. */
 const peakOf = (pid: number): number =>
@@ -119,7 +125,8 @@ for (const deed of ['spin', 'wait'] as const)
       t.not(cancelled, late);
       const cancel = new AbortController();
       const work = run(deed, { signal: cancel.signal });
-      await sleep(300);
+      work.catch(() => undefined);
+      await untilDoing(cancelled, deed);
       cancel.abort(new Error('hung up'));
       await t.throwsAsync(work, { message: 'hung up' });
       t.deepEqual(await stillAlive([late, cancelled]), []);
@@ -140,8 +147,7 @@ test.serial('a busy decoder process ends when the process that started it is kil
   const owner = spawn(process.execPath, [child], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(owner.stdout, 'data');
   const pid = Number(String(line));
-  await sleep(500);
-  t.deepEqual(await stillAlive([pid], 0), [pid]);
+  await untilDoing(pid, 'spin');
   owner.kill('SIGKILL');
   t.deepEqual(await stillAlive([pid]), []);
 });
@@ -152,7 +158,8 @@ test.serial('closing the pool leaves no process', async (t) => {
   const at = '../../test/helpers/jobs/hostile';
   const pid = Number(await own.offload<typeof hostile>(at, 'pid', options));
   const busy = own.offload<typeof hostile>(at, 'spin', options);
-  await sleep(100);
+  busy.catch(() => undefined);
+  await untilDoing(pid, 'spin');
   await own.close();
   await t.throwsAsync(busy);
   t.deepEqual(await stillAlive([pid]), []);

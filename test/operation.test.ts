@@ -154,7 +154,8 @@ test.serial('the log line of a call contains its account, tool, code, credits an
   t.deepEqual(Object.keys(phases), ['authenticate', 'read', 'start', 'run', 'respond']);
   const total = Object.values(phases).reduce<number>((sum, ms) => sum + Number(ms), 0);
   // Each phase is rounded, and the process can be suspended after the last one has been measured.
-  t.true(Math.abs(total - Number(line.ms)) <= 50, JSON.stringify(line));
+  t.true(total <= Number(line.ms) + Object.keys(phases).length, JSON.stringify(line));
+  t.true(Number(phases.run) > 0);
   const refused = await lineOf(bad);
   t.like(refused, { account: accountId, tool: 'hash-text', credits: 0, code: 'invalid_input', status: 422 });
   t.deepEqual(Object.keys(recordAt(refused, 'phases')), ['authenticate', 'read']);

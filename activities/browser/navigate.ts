@@ -17,11 +17,11 @@ const NO_PAGE = /^application\/pdf\b/i;
 /** A renderer process that does not answer within this time counts as busy. */
 const ANSWER_MS = 3_000;
 
-/**
- * Returns the milliseconds that a page may take to load: at most half of the time until the deadline, so that enough
- * remains to capture the page.
- */
-export const loadTime = ({ deadline }: Pick<Limits, 'deadline'>): number =>
+/** Returns the milliseconds that a page may take to load in a call with this deadline. */
+export type LoadTime = (limits: Pick<Limits, 'deadline'>) => number;
+
+/** Grants at most half of the time until the deadline, so that enough remains to capture the page. */
+export const loadTimeBefore: LoadTime = ({ deadline }) =>
   Math.max(1, Math.min(LOAD_MS, (deadline - Date.now()) / 2));
 
 /**
@@ -59,6 +59,7 @@ async function loadTimeout(
  * waits only for slow fonts.
  *
  * @param loadMs milliseconds that the target may take
+ * @param loadTime determines how many of them remain now
  * @throws ServiceError `target_timeout` when the target had all of that time and sent no page; `deadline_exceeded` when
  *   this service used up the time; the errors of `explainNavigation`
  */
@@ -66,7 +67,7 @@ export async function navigate(
   renderPage: RenderPage,
   requests: Requests,
   url: string,
-  { loadMs, ...limits }: Limits & { loadMs: number },
+  { loadMs, loadTime, ...limits }: Limits & { loadMs: number; loadTime: LoadTime },
 ): Promise<void> {
   const { page, world, proxy } = renderPage;
   const ended = new AbortController();

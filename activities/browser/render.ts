@@ -3,6 +3,7 @@ import { type Capture, type CaptureOptions, CEILING_CSS_PIXELS, capture } from '
 import { type Emulation, emulate, viewportOf } from './emulate.ts';
 import { drawFrames } from './frames.ts';
 import { timed } from './metrics.ts';
+import type { LoadTime } from './navigate.ts';
 import { BrowserLost, type Browsers, type Limits, type RenderPage } from './pool.ts';
 import { print } from './print.ts';
 import { followRequests, type Requests } from './requests.ts';
@@ -85,6 +86,8 @@ async function perform<T>(
 /** Context that a worker gives to a tool that renders pages. */
 export interface RenderContext extends Limits {
   resource: Browsers;
+  /** Returns the milliseconds that a page may take to load. Default: `loadTimeBefore`. */
+  loadTime?: LoadTime;
 }
 
 /** Returns the context with its deadline limited to `ms` milliseconds from now. */

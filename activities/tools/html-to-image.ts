@@ -2,7 +2,7 @@ import { invalidInput } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/html-to-image.ts';
 import { isMarkup, loadMarkup } from '../browser/markup.ts';
-import { loadTime } from '../browser/navigate.ts';
+import { loadTimeBefore } from '../browser/navigate.ts';
 import { limitWork, type RenderContext, render } from '../browser/render.ts';
 
 export { browsers as resource } from '../browser/resource.ts';
@@ -30,6 +30,7 @@ export async function run(
   context: RenderContext,
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
+  const { loadTime = loadTimeBefore } = limits;
   return render(limits, {
     options: input,
     load: ({ page }, requests) => loadMarkup(page, requests, wrapFragment(input.html), loadTime(limits)),

@@ -42,10 +42,15 @@ function readCertificates(chain: readonly Buffer[]) {
   }
 }
 
+interface Context extends Pick<NetworkContext, 'egress' | 'signal' | 'deadline'> {
+  /** Milliseconds that the survey may take. Default: `SURVEY_MS`. */
+  surveyMs?: number;
+}
+
 /** Performs a TLS handshake with the host and reports the certificate chain that it presents. */
 export async function run(
   { host: input, survey: wantsSurvey }: ToolInput<typeof definition>,
-  { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
+  { egress, signal, deadline, surveyMs = SURVEY_MS }: Context,
 ): Promise<Output> {
   const parsed = parseHostPort(input, HTTPS_PORT);
   if (parsed.kind === 'invalid') throw invalidInput([{ pointer: '/host', message: parsed.message }]);
@@ -59,7 +64,7 @@ export async function run(
   const commonNames = [leaf.toLegacyObject().subject.CN ?? []].flat();
   const matchedBy = matchHost(host, names, commonNames);
   const chainError = presented.chainError ?? weakness([leaf, ...issuers], egress.rootOf);
-  const offered = wantsSurvey ? await surveyTls(egress, vetted, within(SURVEY_MS)) : null;
+  const offered = wantsSurvey ? await surveyTls(egress, vetted, within(surveyMs)) : null;
   return {
     host: host.kind === 'name' ? host.name : host.address,
     ...describe(leaf),

@@ -2,7 +2,7 @@ import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/website-screenshot.ts';
 import { assertPage } from '../browser/failure.ts';
 import { intercept } from '../browser/intercept.ts';
-import { loadTime, navigate } from '../browser/navigate.ts';
+import { loadTimeBefore, navigate } from '../browser/navigate.ts';
 import { hideOverlays } from '../browser/overlays.ts';
 import { withOwnHeaders } from '../browser/ownHeaders.ts';
 import { countRefused } from '../browser/refused.ts';
@@ -18,7 +18,7 @@ export async function run(
   context: RenderContext,
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
-  const { egress, resource: browsers } = limits;
+  const { egress, resource: browsers, loadTime = loadTimeBefore } = limits;
   // Rejects most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
   await egress.vet(target, limits);
@@ -41,7 +41,7 @@ export async function run(
           }
           return hasOwn ? { changes: { headers: withOwnHeaders(request, origin, input) } } : true;
         });
-      await navigate(renderPage, requests, address, { ...limits, loadMs });
+      await navigate(renderPage, requests, address, { ...limits, loadMs, loadTime });
     },
     ...(input.hideOverlays && { prepare: hideOverlays }),
     async finish(renderPage, requests) {

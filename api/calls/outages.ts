@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { untilAborted } from '../../egress/clock.ts';
+import { systemTimers, type Timers } from '../../egress/timers.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Checks } from '../../workers/platform/readiness.ts';
 
@@ -43,22 +43,38 @@ export const unavailable = (): ServiceError =>
   });
 
 /** Probes each server every second until `stop` is called. */
-export function watchOutages(checks: Checks, log: Logger): Outages {
+export function watchOutages(checks: Checks, log: Logger, timers: Timers = systemTimers): Outages {
   const down = new Set<string>();
   /** Controllers of the signals of `nextOutage`, by server. */
   const detections = new Map(Object.keys(checks).map((name) => [name, new AbortController()]));
   const stopped = new AbortController();
 
   async function probe(check: Checks[string], timeoutMs: number): Promise<void> {
-    const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(timeoutMs)]);
-    await untilAborted(check(signal), signal);
+    const timeout = new AbortController();
+    const signal = AbortSignal.any([stopped.signal, timeout.signal]);
+    const cancel = timers.after(timeoutMs, () =>
+      timeout.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')),
+    );
+    try {
+      await untilAborted(check(signal), signal);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Resolves after the pause between two probes, or as soon as the watch stops. */
+  async function pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = timers.after(PROBE_EVERY_MS, resolve);
+    await untilAborted(promise, stopped.signal).catch(() => undefined);
+    cancel();
   }
 
   async function watch(name: string, check: Checks[string]): Promise<void> {
     let failures = 0;
     let failingSince = 0;
     while (!stopped.signal.aborted) {
-      const began = performance.now();
+      const began = timers.now();
       // The probe whose failure can mark the server as down ends when that time has come, so that a server that does not
       // respond is noticed as early as one that refuses connections.
       const isLast = failures >= DOWN_FAILURES - 1 && !down.has(name);
@@ -72,14 +88,14 @@ export function watchOutages(checks: Checks, log: Logger): Outages {
         }
       } catch (error) {
         if (failures++ === 0) failingSince = began;
-        const isDown = failures >= DOWN_FAILURES && performance.now() - failingSince >= DOWN_AFTER_MS;
+        const isDown = failures >= DOWN_FAILURES && timers.now() - failingSince >= DOWN_AFTER_MS;
         if (isDown && !down.has(name) && !stopped.signal.aborted) {
           down.add(name);
           detections.get(name)?.abort();
           log.error({ err: error, server: name }, 'server is down; calls are refused');
         }
       }
-      await sleep(PROBE_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+      await pause();
     }
   }
 

@@ -153,8 +153,11 @@ test.serial(
   'a disconnect cancels a request with side effects only while it waits for a worker',
   async (t) => {
     const requested: string[] = [];
-    const target = createServer((received, response) => {
+    const hungUp = Promise.withResolvers<void>();
+    const target = createServer(async (received, response) => {
       requested.push(received.url ?? '');
+      await hungUp.promise;
+      // The time in which a wrong cancellation would end the request.
       setTimeout(() => response.end('done'), 1000);
     });
     t.teardown(() => target.close());
@@ -165,6 +168,7 @@ test.serial(
     const started = post('/started');
     await until('the request was sent', async () => requested.length === 1);
     started.hangUp();
+    hungUp.resolve();
     t.deepEqual(await endOf(account.accountId), [{ state: 'charged', code: null, charged: 2 }]);
 
     await stack.kill('network');
@@ -221,7 +225,8 @@ test.serial('a disconnect before the request body is complete leaves no call beh
       'Content-Length: 1000',
     ];
     await new Promise((sent) => socket.write(`${head.join('\r\n')}\r\n\r\n${body}`, sent));
-    await sleep(200);
+    // A later response shows that the API has had time to read the head.
+    t.is((await fetch(`${stack.baseUrl}/livez`)).status, 200);
     const closed = new Promise((done) => socket.once('close', done));
     socket.destroy();
     await closed;

@@ -18,6 +18,7 @@ import { benchModel } from './model.ts';
 import { benchNetwork, startTarget } from './network.ts';
 import { benchOffice } from './office.ts';
 import { benchPages } from './pages.ts';
+import { benchPing } from './ping.ts';
 import { benchSite } from './site.ts';
 import { benchStart } from './start.ts';
 import { benchWebhooks } from './webhooks.ts';
@@ -191,6 +192,11 @@ const sections: Record<string, () => Promise<object>> = {
       'vet of a literal µs': { p50: vetMicroseconds },
     };
   },
+  ping: async () =>
+    (await benchPing()).map(({ method, avgMs, maxMs }) => {
+      goals.push({ figure: `ping of loopback by a busy worker (${method}), ms`, value: avgMs, atMost: 1 });
+      return { method, 'largest average ms': avgMs, 'longest ms': maxMs };
+    }),
   links: async () => {
     const { ours, linkinator, latency } = await benchLinks(ROUNDS);
     return { 'ours ms': ours.p50, 'linkinator ms': linkinator.p50, ratio: latency };

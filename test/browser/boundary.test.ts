@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Boundary } from '../../activities/browser/boundary.ts';
 import {
@@ -66,15 +65,16 @@ const reachedBy = (canaries: readonly Canary[]): string[] =>
 
 async function visit(t: ExecutionContext, boundary: Boundary): Promise<string[]> {
   const { site, canaries } = await startHostile(t);
-  await using resource = await openBrowsers({ boundary });
-  const result = await tool.call(
-    { url: `${site.origin}/`, blockAds: false },
-    { egress: site.guard(), resource },
-  );
-  t.is(result.pageTitle, 'Hostile');
-  t.true(Number(result.blockedRequestCount) >= 30, `${result.blockedRequestCount}`);
-  // Waits, because the page may open further connections late.
-  await sleep(1_000);
+  {
+    await using resource = await openBrowsers({ boundary });
+    const result = await tool.call(
+      // The page stays open for a while, because it may open further connections late.
+      { url: `${site.origin}/`, blockAds: false, waitFor: 1_000 },
+      { egress: site.guard(), resource },
+    );
+    t.is(result.pageTitle, 'Hostile');
+    t.true(Number(result.blockedRequestCount) >= 30, `${result.blockedRequestCount}`);
+  }
   return reachedBy(canaries);
 }
 

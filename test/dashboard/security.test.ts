@@ -109,15 +109,21 @@ test('requests from pages of other origins are refused, with or without the righ
   const owner = await newOwner(stack);
   for (const headers of [
     { Origin: 'https://evil.example' },
-    { Origin: 'http://127.0.0.1:1' },
+    { Origin: 'http://127.0.0.1:1', 'Sec-Fetch-Site': 'same-site' },
     { Origin: 'null' },
+    { Origin: '', 'Sec-Fetch-Site': 'cross-site' },
+    { Origin: '', 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'navigate' },
   ]) {
+    const { email, password } = owner;
+    const signIn = await owner.postRaw('/sign-in', { email, password }, headers);
+    t.is(signIn.status, 403);
+    t.deepEqual(signIn.headers.getSetCookie(), []);
+    t.is((await pageOf(t, signIn)).filter(({ tagName }) => tagName === 'h1').length, 1);
+    t.is((await owner.postRaw('/sign-up', { email: 'a@example.com', password }, headers)).status, 403);
     t.is((await owner.post('/keys', { name: 'forged', scope: 'tools' }, headers)).status, 403);
-    t.is(
-      (await owner.postRaw('/sign-up', { email: 'a@example.com', password: 'long enough' }, headers)).status,
-      403,
-    );
+    t.is((await owner.post('/sign-out', {}, headers)).status, 403);
   }
+  t.is((await owner.get('')).status, 200);
   t.false(mainText(await pageOf(t, await owner.get('/keys'))).includes('forged'));
 });
 

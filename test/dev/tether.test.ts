@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { processesWith, remaining } from '../helpers/processes.ts';
+import { until } from '../helpers/until.ts';
 
 const module = new URL('../../dev/tether.ts', import.meta.url).href;
 
@@ -26,8 +26,7 @@ for (const [way, pdeathsig] of [
     // Matches only the program, not the intermediate process, whose command line contains the program's.
     const program = new RegExp(`^\\d+ sleep ${argument} ?$`);
     const running = () => processesWith(argument).filter((line) => program.test(line));
-    for (let tries = 0; running().length === 0 && tries < 200; tries++) await sleep(50);
-    t.is(running().length, 1);
+    await until('the program runs', async () => running().length === 1);
     parent.kill('SIGKILL');
     await once(parent, 'exit');
     t.deepEqual(await remaining(argument), []);

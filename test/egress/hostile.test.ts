@@ -49,7 +49,7 @@ test('downloads from hostile servers end before their deadline with the expected
   const limits = { maxBytes: 2_000_000, place: 'memory' } as const;
   const isSlow = (path: string) => OUTCOMES[path] === 'target_timeout';
   const results = [
-    ...(await downloads(server.port, { ...limits, milliseconds: 2_000 }, HOSTILE_PATHS.filter(isSlow))),
+    ...(await downloads(server.port, { ...limits, milliseconds: 5_000 }, HOSTILE_PATHS.filter(isSlow))),
     ...(await downloads(
       server.port,
       { ...limits, milliseconds: AMPLE_MS },

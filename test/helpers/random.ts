@@ -51,9 +51,16 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** Random test data. The seed is logged; `TEST_SEED=<seed>` reproduces the same data. @param log `t.log` of the test */
+/**
+ * Random test data from the seed TEST_SEED, or from a new seed without it. The seed is logged, so that
+ * `TEST_SEED=<seed>` reproduces the same data.
+ *
+ * @param log `t.log` of the test
+ * @throws RangeError when TEST_SEED is not an integer from 1 to 2^31
+ */
 export function seededRandom(log: (line: string) => void): Random {
   const seed = Number(process.env.TEST_SEED ?? randomInt(1, 2 ** 31));
+  if (!Number.isInteger(seed) || seed < 1 || seed > 2 ** 31) throw new RangeError('TEST_SEED is not a seed');
   log(`TEST_SEED=${seed}`);
   return createRandom(seed);
 }

@@ -1,30 +1,38 @@
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { until } from './until.ts';
+
+/** Milliseconds for which the tool works before its thread is terminated. */
+const WORK_MS = 300;
 
 const RUN = `
 const { parentPort, workerData } = require('node:worker_threads');
 import(workerData.module).then(({ run }) => {
   parentPort.postMessage('started');
   return run(workerData.input);
-});`;
+}).then(() => parentPort.postMessage('finished'));`;
 
 /**
  * Runs a tool in a new thread and terminates the thread while the tool works, as a pool does with a call that was
  * cancelled or has exceeded its deadline.
  *
  * @param input validated input, expensive enough to run for more than 300 ms
- * @returns milliseconds from `terminate` until the thread has ended
+ * @returns what the thread has reported when it has ended: `started`, and `finished` if the tool was not interrupted
  */
-export async function killDuringWork(tool: string, input: Record<string, unknown>): Promise<number> {
+export async function killDuringWork(tool: string, input: Record<string, unknown>): Promise<string[]> {
   const module = new URL(`../../activities/tools/${tool}.ts`, import.meta.url).href;
   const worker = new Worker(RUN, { eval: true, workerData: { module, input } });
   try {
-    await once(worker, 'message');
-    await sleep(300);
-    const start = performance.now();
+    const reports: string[] = [];
+    const busyMs = () => worker.performance.eventLoopUtilization().active;
+    let begunMs = Infinity;
+    worker.on('message', (report: string) => {
+      reports.push(report);
+      begunMs = Math.min(begunMs, busyMs());
+    });
+    await until('the tool works', async () => busyMs() > begunMs + WORK_MS);
     await worker.terminate();
-    return performance.now() - start;
+    return reports;
   } finally {
     await worker.terminate();
   }

@@ -210,5 +210,5 @@ for (const version of [16, 19])
   test(`ending its thread aborts a verification and leaves the process running, version ${version}`, async (t) => {
     const hash = withCosts('m=262144,t=4,p=1').replace('v=19', `v=${version}`);
     // OpenSSL cannot be interrupted: the thread ends after the hash is computed.
-    t.true((await killDuringWork('argon2-verify', { password: 'x', hash })) < 30_000);
+    t.deepEqual(await killDuringWork('argon2-verify', { password: 'x', hash }), ['started']);
   });

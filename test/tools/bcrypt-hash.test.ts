@@ -88,5 +88,5 @@ test('marks the password as a secret', (t) => {
 });
 
 test('ending its thread aborts a hash', async (t) => {
-  t.true((await killDuringWork('bcrypt-hash', { password: 'secret', workFactor: 14 })) < 2_000);
+  t.deepEqual(await killDuringWork('bcrypt-hash', { password: 'secret', workFactor: 14 }), ['started']);
 });

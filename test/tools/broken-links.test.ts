@@ -14,6 +14,7 @@ import { codeOf, listen } from '../helpers/egress.ts';
 import { startHostile, startRaw } from '../helpers/http.ts';
 import { type Json, recordsAt } from '../helpers/json.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
+import { until } from '../helpers/until.ts';
 
 const tool = await loadTool('broken-links');
 
@@ -39,7 +40,9 @@ interface Site {
   requests: string[];
   /** Returns the largest number of requests that were open at the same time. */
   most(): number;
-  /** Returns the number of bytes sent to clients. */
+  /** Returns the number of open connections. */
+  connected(): number;
+  /** Returns the number of bytes sent to clients over connections that have closed. */
   sent(): number;
 }
 
@@ -64,6 +67,7 @@ async function startSite(t: ExecutionContext, routes: Record<string, Route | str
   const server = createServer(handle).on('connection', (socket) => {
     sockets.add(socket);
     socket.on('close', () => {
+      sockets.delete(socket);
       sent += socket.bytesWritten;
     });
   });
@@ -72,7 +76,14 @@ async function startSite(t: ExecutionContext, routes: Record<string, Route | str
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  return { port, origin: `http://127.0.0.1:${port}`, requests, most: () => most, sent: () => sent };
+  return {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    requests,
+    most: () => most,
+    connected: () => sockets.size,
+    sent: () => sent,
+  };
 }
 
 const status =
@@ -273,7 +284,7 @@ test('only the headers of a 100 GB download are read', async (t) => {
   const { links } = await check(`${site.origin}/`);
   for (const link of recordsAt(links)) t.like(link, { statusCode: 200, broken: false, reason: null });
   // The amount that was sent is limited by what the socket buffers of both sides hold.
-  await sleep(200);
+  await until('all connections are closed', async () => site.connected() === 0);
   t.true(site.sent() < 20_000_000, String(site.sent()));
 });
 
@@ -382,10 +393,10 @@ test('cancelling the call closes its connections', async (t) => {
   });
   const abort = new AbortController();
   const call = tool.call({ url: `${site.origin}/` }, { egress, signal: abort.signal });
-  while (open < 5) await sleep(20);
+  await until('five links are requested', async () => open === 5);
   abort.abort(new Error('hung up'));
   await t.throwsAsync(call, { message: 'hung up' });
-  while (open > 0) await sleep(20);
+  await until('all requests are closed', async () => open === 0);
   t.is(site.requests.length, 6);
 });
 

@@ -394,11 +394,11 @@ test('a worker that dies during a refresh does not block the refresh by other wo
   await using rig = await openRig();
   await price(rig.quotes);
   await backdateQuotes(rig.store, MINUTE);
-  const dead = new Date(Date.now() + 8_000);
+  const dead = new Date(Date.now() + MINUTE);
   await rig.store.quotes.updateOne({ _id: 'XAU' }, { $set: { holder: 'dead', leasedUntil: dead } });
   t.like(await price(rig.quotes), { stale: true });
   t.is(rig.feed.requested.length, 1);
-  await backdateQuotes(rig.store, 8_000);
+  await backdateQuotes(rig.store, MINUTE);
   await until('another worker asks', async () => (await price(rig.quotes)).stale === false);
   t.is(rig.feed.requested.length, 2);
 });

@@ -9,6 +9,7 @@ import { codeOf, guardFor, listen, stubNetwork } from '../helpers/egress.ts';
 import { startHostile, startRaw } from '../helpers/http.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { loadTool } from '../helpers/tool.ts';
+import { until } from '../helpers/until.ts';
 
 const run = promisify(execFile);
 const tool = await loadTool('http-request');
@@ -144,13 +145,6 @@ test('header values are decoded as UTF-8, or as Latin-1 where they are not valid
   const sent = head('X-UTF8: caf\u00c3\u00a9', 'X-Latin: caf\u00e9');
   const { headers } = await (await serving(t, Buffer.from(sent, 'latin1'))).ask();
   t.deepEqual(headers, { 'x-utf8': 'café', 'x-latin': 'café' });
-});
-
-test('a response to HEAD has no body, whatever its headers state', async (t) => {
-  const server = await serving(t, head('Content-Length: 1000000000', 'Content-Encoding: gzip'));
-  const ours = await server.ask({ method: 'HEAD' });
-  const theirs = await curl(server.port, ['--head']);
-  t.like(ours, { statusCode: 200, headers: theirs.headers, body: '', bodyEncoding: 'text' });
 });
 
 test('the tool sends the same request as curl', async (t) => {
@@ -356,35 +350,23 @@ test('a body may have 5 MB after decoding, and one byte more is refused', async 
   }
 });
 
+/** One response for each reason; test/egress/hostile.test.ts downloads all of them. */
 const ENDS: Record<string, string> = {
-  '/dense-gzip': 'source_too_large',
-  '/dense-br': 'source_too_large',
-  '/dense-zstd': 'source_too_large',
   '/dense-thrice': 'source_too_large',
   '/announced-60-mb': 'source_too_large',
-  '/truncated-gzip': 'target_failed',
-  '/truncated-br': 'target_failed',
   '/truncated-zstd': 'target_failed',
-  '/not-gzip': 'target_failed',
-  '/many-103': 'target_failed',
-  '/half': 'target_failed',
   '/half-chunked': 'target_failed',
   '/giant-header': 'target_failed',
-  '/not-http': 'target_failed',
-  '/nothing': 'target_failed',
   '/upgrade': 'target_failed',
   '/drip': 'target_timeout',
-  '/drip-headers': 'target_timeout',
-  '/silent': 'target_timeout',
 };
-// The tests run serially, because on a busy machine the tool itself would use up the short deadlines.
 for (const [path, code] of Object.entries(ENDS))
-  test.serial(`a hostile server leads to the expected error code: ${path}`, async (t) => {
+  test(`a hostile server leads to the expected error code: ${path}`, async (t) => {
     const server = await startHostile();
     t.teardown(server.close);
-    const ms = code === 'target_timeout' ? 1_500 : 20_000;
+    const ms = code === 'target_timeout' ? 5_000 : 60_000;
     t.is(await codeOf(() => ask(server.port, path, {}, ms)), code);
-    while (server.open() > 0) await sleep(20);
+    await until('the connection is closed', async () => server.open() === 0);
     t.is(server.requests.length, 1);
   });
 

@@ -536,7 +536,7 @@ test.serial('failed downloads are reported with the expected error codes', async
         { fileUrl: `http://127.0.0.1:${hostile.port}${path}` },
         {
           egress: guardFor(hostile.port),
-          deadline: Date.now() + (code === 'target_timeout' ? 1500 : 30_000),
+          deadline: Date.now() + (code === 'target_timeout' ? 5_000 : 30_000),
         },
       );
     t.is(await codeOf(call), code, path);

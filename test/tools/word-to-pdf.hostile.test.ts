@@ -5,7 +5,6 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSyn
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import test from 'ava';
@@ -281,7 +280,7 @@ test.serial(
   async (t) => {
     const bytes = long();
     await convert(docx);
-    const late = codeOf(() => convert(bytes, 'late.rtf', {}, 10_000));
+    const late = codeOf(() => convert(bytes, 'late.rtf', {}, 20_000));
     const latePids = await untilConverting('late.rtf');
     suspend(latePids);
     t.is(await late, 'deadline_exceeded');
@@ -417,7 +416,7 @@ test.serial('killing a worker ends all its processes', async (t) => {
   await once(worker.stdout, 'data');
   const pid = worker.pid ?? 0;
   // Waits until both spare LibreOffice processes are running. test/sandbox.test.ts covers processes that are still starting.
-  while (childrenOf(pid, /^[^\0]*soffice\.bin\0/).length < 2) await sleep(100);
+  await until('both have started', async () => childrenOf(pid, /^[^\0]*soffice\.bin\0/).length >= 2);
   const tree = childrenOf(pid, /soffice|bwrap/);
   t.true(tree.length >= 6);
   worker.kill('SIGKILL');

@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
@@ -13,6 +12,7 @@ import { startFiles } from '../helpers/images.ts';
 import { convertWithLibreOffice, drawPdf, makeDocx, makeOdt, readPdf } from '../helpers/office.ts';
 import { childrenOf, stillAlive } from '../helpers/processes.ts';
 import { loadTool } from '../helpers/tool.ts';
+import { until } from '../helpers/until.ts';
 
 /** Milliseconds within which killed processes must be gone. */
 const GONE_MS = 5000;
@@ -114,7 +114,7 @@ test.serial('a spare LibreOffice process has already laid out a Word page', asyn
   const pdfOf = (pid: number) => `/proc/${pid}/root/tmp/warm.pdf`;
   const isWarm = (pid: number) => existsSync(pdfOf(pid)) && readFileSync(pdfOf(pid)).includes('%%EOF');
   const warmed = () => childrenOf(process.pid, /^[^\0]*soffice\.bin\0/).filter(isWarm);
-  while (warmed().length === 0) await sleep(100);
+  await until('a spare process is warm', async () => warmed().length > 0);
   t.is((await readPdf(pdfOf(warmed()[0] ?? 0))).text, text);
 });
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowFailedError } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
@@ -218,16 +217,18 @@ async function untilCancelled() {
 
 test('cancelling a call during the reservation releases the hold', async (t) => {
   let begun = false;
+  let cancelled = false;
   const call = await harness.call({
     async reserve() {
       begun = true;
-      await sleep(1500);
+      await until(() => cancelled);
       return { status: 'held', nonce: NONCE, available: 93 };
     },
     tool: untilCancelled, // the workflow may receive the cancellation only after it has started the tool
   });
   await until(() => begun);
   await call.handle.cancel();
+  cancelled = true;
   t.is((await refusalOf(call)).code, 'cancelled');
   t.is(call.ledgerSteps.at(-1), 'refunded cancelled released');
 });
@@ -312,7 +313,6 @@ test('a cancellation during the settlement is too late: the result is charged an
   });
   await until(() => settling);
   await call.handle.cancel();
-  await sleep(300);
   go = true;
   t.deepEqual((await call.handle.result()).result, OUTPUT);
   // The cancellation makes the Temporal server repeat the workflow task, and with it the local activity that settles.
@@ -341,7 +341,8 @@ test('if a later attempt finds no worker, the call is not pool_busy, because the
       {
         async tool() {
           begun = true;
-          await sleep(300);
+          // Rejects when the worker stops, after which it takes no further attempt.
+          await Context.current().cancelled.catch(() => undefined);
           throw new Error('the worker breaks');
         },
       },

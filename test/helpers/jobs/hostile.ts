@@ -18,6 +18,8 @@ const BLOCK_BYTES = 16 * 2 ** 20;
 
 /** A decoder job that simulates a hostile file, for tests of the decoder processes. */
 export default async function hostile(deed: Deed): Promise<unknown> {
+  // The command line shows a test which processes have begun.
+  process.title = deed;
   const kept: unknown[] = [];
   switch (deed) {
     case 'answer':
