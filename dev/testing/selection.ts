@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { posix } from 'node:path';
+import { importedFiles } from '../../test/provision/imports.ts';
 import { machineEnv } from '../host.mjs';
 import type { Timings } from './timings.ts';
 
@@ -93,40 +92,15 @@ const namesIn = (path: string): Set<string> =>
     path.split(/[/.]/).filter((name) => name !== '' && !GENERAL.has(name) && !/^[mc]?[tj]s$/.test(name)),
   );
 
-/** Matches what a module of the project imports: the path within quotes. */
-const IMPORT = /(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g;
-
-const directImports = new Map<string, readonly string[]>();
-function directImportsOf(file: string): readonly string[] {
-  const known = directImports.get(file);
-  if (known !== undefined) return known;
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  const found = [...text.matchAll(IMPORT)].map(([, path = '']) => posix.join(posix.dirname(file), path));
-  directImports.set(file, found);
-  return found;
-}
-
-/** Returns a module of the project and the modules that it imports, directly or not. */
-function importsOf(file: string): Set<string> {
-  const found = new Set<string>();
-  const open = [file];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (found.has(next)) continue;
-    found.add(next);
-    open.push(...directImportsOf(next));
-  }
-  return found;
-}
-
 /** Returns the files in which a tool is implemented, outside the modules that all tools share. */
 const partsOf = (tool: string): string[] =>
-  [...importsOf(`activities/tools/${tool}.ts`)].filter((path) => path.startsWith('activities/'));
+  [...importedFiles([`activities/tools/${tool}.ts`])].filter((path) => path.startsWith('activities/'));
 
 /** Returns the paths that a test file is about or consists of, beside what its names tell. */
 function pathsOf(file: string): Set<string> {
   const [, tool] = /^test\/tools\/([\w-]+)\./.exec(file) ?? [];
   const parts = tool === undefined ? [] : [...partsOf(tool), `schemas/tools/${tool}.ts`];
-  return new Set([...parts, ...[...importsOf(file)].filter((path) => path.startsWith('test/'))]);
+  return new Set([...parts, ...[...importedFiles([file])].filter((path) => path.startsWith('test/'))]);
 }
 
 const shares = (first: ReadonlySet<string>, second: ReadonlySet<string>): boolean =>
