@@ -260,6 +260,12 @@ export const VARIABLES = {
     about:
       'Path of the LibreOffice executable. Default: the first one found in the standard install locations.',
   }),
+  PROGRAMS_DIR: variable({
+    parse: (text) => resolve(text),
+    fallback: null,
+    about:
+      'Directory of unpacked Debian packages, laid out like `/`. Tools use the programs, libraries, fonts and filter lists in it that are not installed. Default: none; `npm start` sets it to the packages that it has unpacked.',
+  }),
   SMTP_URL: variable({
     parse: (text) => url(text, ['smtp:', 'smtps:']),
     fallback: null,
@@ -416,6 +422,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     CHROMIUM_UNCONFINED: read('CHROMIUM_UNCONFINED', v.CHROMIUM_UNCONFINED, source),
     FILTER_LISTS: read('FILTER_LISTS', v.FILTER_LISTS, source),
     SOFFICE_PATH: read('SOFFICE_PATH', v.SOFFICE_PATH, source),
+    PROGRAMS_DIR: read('PROGRAMS_DIR', v.PROGRAMS_DIR, source),
     SMTP_URL: read('SMTP_URL', v.SMTP_URL, source),
     MAIL_FROM: read('MAIL_FROM', v.MAIL_FROM, source),
     CREDIT_PACKS: read('CREDIT_PACKS', v.CREDIT_PACKS, source),

@@ -39,6 +39,8 @@ const LONGEST_CALL_S = 100;
 const CONFINED = ['browser', 'heavy'];
 /** Variables that the images set themselves, so that the Compose file need not set them. */
 const IN_THE_IMAGE = ['HOST', 'PORT', 'INTERNAL_PORT', 'DATA_DIR', 'NODE_ENV'];
+/** Variables for programs that are not installed; the images install theirs. */
+const FOR_UNPACKED = ['PROGRAMS_DIR'];
 /** Variables whose defaults fit: other containers do not use these ports, and each container is reached by its name. */
 const BY_DEFAULT = ['INTERNAL_ADVERTISE', 'SDK_METRICS_PORT', 'TEMPORAL_TLS_SERVER_NAME'];
 /**
@@ -151,7 +153,7 @@ test('every variable of a service exists, and every variable is set for the serv
       given.add(variable.replace(/_FILE$/, ''));
     }
   const missing = Object.keys(VARIABLES).filter((name) => !given.has(name));
-  t.deepEqual(missing.sort(), [...IN_THE_IMAGE, ...BY_DEFAULT].sort());
+  t.deepEqual(missing.sort(), [...IN_THE_IMAGE, ...FOR_UNPACKED, ...BY_DEFAULT].sort());
 });
 
 test('a service has more time to stop than any call takes', (t) => {

@@ -190,7 +190,11 @@ async function main(): Promise<void> {
     const pieces = GATEWAY_URL === null ? mongodbPieces(requireStore()) : gatewayPieces(GATEWAY_URL);
     const tools = [...registry.values()].filter((tool) => tool.pool === pool).map(({ name }) => name);
     const decoders = open.adopt(
-      createDecoders({ memoryBytes: JOB_MEMORY[pool], log: (line) => log.warn(line) }),
+      createDecoders({
+        memoryBytes: JOB_MEMORY[pool],
+        programs: env.PROGRAMS_DIR,
+        log: (line) => log.warn(line),
+      }),
       (it) => it.close(),
     );
     const operator = {

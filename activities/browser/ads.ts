@@ -42,6 +42,15 @@ async function listFiles(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
+/**
+ * Returns the folder of Debian's filter lists: the installed one, or the one in the folder `programs` of unpacked packages if
+ * the system has none.
+ */
+export async function findLists(programs: string | null): Promise<string> {
+  const isInstalled = (await listFiles(DEBIAN_LISTS)).length > 0;
+  return isInstalled || programs === null ? DEBIAN_LISTS : join(programs, DEBIAN_LISTS);
+}
+
 /** Reads the filter engine for these lists from the cache (10 ms), or builds and caches it (1 s). */
 async function openEngine(files: readonly string[], cache: string): Promise<FiltersEngine> {
   const key = createHash('sha256').update(`${ENGINE_VERSION}`);

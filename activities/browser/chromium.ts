@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import puppeteer, { type Browser } from 'puppeteer';
+import { programVariables } from '../runtime/programs.ts';
 import { type Boundary, confine, makeProfile } from './boundary.ts';
 import { chromiumFlags, type Renderer } from './flags.ts';
 import { killAll, memoryOf, processTree } from './processes.ts';
@@ -9,6 +10,8 @@ import { killAll, memoryOf, processTree } from './processes.ts';
 export interface ChromiumOptions {
   /** Path of the Chromium executable. */
   program: string;
+  /** Folder of unpacked Debian packages (PROGRAMS_DIR). Default: none. */
+  programs?: string | null;
   boundary: Boundary;
   /**
    * Folder in which the browser's own folder is created. Chromium may run as another user, who must be able to traverse
@@ -41,8 +44,8 @@ export interface Chromium {
 const START_MS = 30_000;
 const WATCH_EVERY_MS = 500;
 /** Environment variables of Chromium. It inherits none of the worker's variables, some of which are secret. */
-const environment = (profile: string) => ({
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+const environment = (profile: string, programs: string | null) => ({
+  ...programVariables(programs),
   HOME: profile,
   TMPDIR: profile,
   LANG: 'en_US.UTF-8',
@@ -55,7 +58,7 @@ const environment = (profile: string) => ({
  * @throws when Chromium does not start; its files have then been removed
  */
 export async function startChromium(options: ChromiumOptions): Promise<Chromium> {
-  const { program, boundary, memoryBytes, renderer, log } = options;
+  const { program, programs = null, boundary, memoryBytes, renderer, log } = options;
   const folder = await mkdtemp(join(options.folder, 'b'));
   const cleanUp = () =>
     rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
@@ -76,7 +79,7 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
       ignoreDefaultArgs: true,
       args: confine(boundary, { socket, profile, chromium: program, flags }),
       pipe: true,
-      env: environment(profile),
+      env: environment(profile, programs),
       timeout: START_MS,
       waitForInitialPage: false,
       defaultViewport: null,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isFile } from '../runtime/isFile.ts';
 import type { Resource, ResourceOptions } from '../runtime/resource.ts';
-import { DEBIAN_LISTS, openAds } from './ads.ts';
+import { findLists, openAds } from './ads.ts';
 import { BOUNDARIES, type Boundary, weaknessOf } from './boundary.ts';
 import { type ChromiumOptions, startChromium } from './chromium.ts';
 import { makeBrowserFolder } from './folder.ts';
@@ -25,24 +25,29 @@ export const PROGRAMS: readonly string[] = [
   'google-chrome',
 ];
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/snap/bin'];
+/** Folder of Chromium in Debian's packages. The scripts in /usr/bin that start it contain this path. */
+const DEBIAN_FOLDER = '/usr/lib/chromium';
 
 /**
  * Finds a Chromium.
  *
  * @param given path that the operator has configured
  * @param names names of the executable otherwise, preferred ones first
+ * @param programs folder of unpacked Debian packages, which are used if no Chromium is installed
  * @throws ServiceError tool_unavailable
  */
 export async function findChromium(
   given: string | null,
   names: readonly string[] = PROGRAMS,
+  programs: string | null = null,
 ): Promise<string> {
+  const folders = programs === null ? FOLDERS : [...FOLDERS, join(programs, DEBIAN_FOLDER)];
   const paths =
-    given === null ? names.flatMap((name) => FOLDERS.map((folder) => join(folder, name))) : [given];
+    given === null ? names.flatMap((name) => folders.map((folder) => join(folder, name))) : [given];
   for (const path of paths) if (await isFile(path)) return path;
   throw new ServiceError('tool_unavailable', {
     detail: 'Chromium is not installed on this server.',
-    cause: new Error(`no Chromium at ${given ?? `${FOLDERS.join(', ')}`}; install it or set CHROMIUM_PATH`),
+    cause: new Error(`no Chromium at ${given ?? folders.join(', ')}; install it or set CHROMIUM_PATH`),
   });
 }
 
@@ -64,10 +69,11 @@ async function chooseBoundary(options: Omit<ChromiumOptions, 'boundary'>): Promi
 }
 
 async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Browsers> {
-  const program = await findChromium(env.CHROMIUM_PATH);
+  const programs = env.PROGRAMS_DIR;
+  const program = await findChromium(env.CHROMIUM_PATH, PROGRAMS, programs);
   const folder = await makeBrowserFolder(log);
   try {
-    const chromium = { program, folder: folder.path, memoryBytes: MEMORY_BYTES, log };
+    const chromium = { program, programs, folder: folder.path, memoryBytes: MEMORY_BYTES, log };
     const boundary = await chooseBoundary(chromium);
     const weakness = weaknessOf(boundary);
     if (weakness !== null) {
@@ -80,7 +86,8 @@ async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Bro
           cause: new Error(`Chromium has to run without ${weakness}; CHROMIUM_UNCONFINED=true permits that`),
         });
     }
-    const ads = await openAds(env.FILTER_LISTS ?? DEBIAN_LISTS, join(env.DATA_DIR, 'cache'));
+    const lists = env.FILTER_LISTS ?? (await findLists(programs));
+    const ads = await openAds(lists, join(env.DATA_DIR, 'cache'));
     if (ads === null)
       log(
         '!! No filter lists found, so blockAds blocks nothing. Set FILTER_LISTS, or install webext-ublock-origin-chromium !!',

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
+import { programVariables } from '../runtime/programs.ts';
 import type { Message, Outcome, Task } from './child.ts';
 
 /** A child process that runs one job at a time. */
@@ -27,12 +28,13 @@ export interface Decoder {
 export interface DecoderOptions {
   /** Memory in bytes that a job may allocate. The kernel enforces this limit. */
   memoryBytes: number;
+  /** Folder of unpacked Debian packages (PROGRAMS_DIR), whose fonts jobs use. Default: none. */
+  programs?: string | null;
   /** Writes a line to the log; called when a child process crashes. */
   log(line: string): void;
 }
 
 const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /**
  * Limit for V8's heap in MB, which holds JavaScript objects. Byte arrays and native libraries allocate outside the
  * heap.
@@ -78,12 +80,12 @@ function unpack<O>(outcome: Outcome<O>): O {
   throw new Error(detail);
 }
 
-function start(memoryBytes: number): ChildProcess {
+function start(memoryBytes: number, programs: string | null): ChildProcess {
   const kilobytes = Math.ceil((MAPPED_BYTES + memoryBytes) / 1024);
   const command = [process.execPath, `--max-old-space-size=${HEAP_MB}`, CHILD];
   return spawn('/bin/sh', ['-c', LIMIT_SCRIPT, 'sh', `${kilobytes}`, ...command], {
     // The child does not inherit the environment of this process, which contains secrets.
-    env: { PATH, TMPDIR: tmpdir(), LANG: 'C.UTF-8' },
+    env: { ...programVariables(programs), TMPDIR: tmpdir(), LANG: 'C.UTF-8' },
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     serialization: 'advanced',
@@ -93,8 +95,8 @@ function start(memoryBytes: number): ChildProcess {
 }
 
 /** Starts a child process that never outlives this process, even when this process is killed. */
-export function startDecoder({ memoryBytes, log }: DecoderOptions): Decoder {
-  const child = start(memoryBytes);
+export function startDecoder({ memoryBytes, programs = null, log }: DecoderOptions): Decoder {
+  const child = start(memoryBytes, programs);
   let stderr = '';
   let ready = false;
   let rssBytes = 0;

@@ -2,6 +2,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isFile } from '../runtime/isFile.ts';
+import { programVariables } from '../runtime/programs.ts';
 import type { Resource, ResourceOptions } from '../runtime/resource.ts';
 import { openSandbox, type SandboxLimits } from '../runtime/sandbox.ts';
 import { createForkServer, createForkServers, type ForkServers } from './forkServer.ts';
@@ -31,10 +32,13 @@ const LIMITS: SandboxLimits = {
 };
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/libreoffice/program', '/snap/bin'];
 const PROGRAMS = ['soffice', 'libreoffice'];
+/** The file that fonts.conf includes. */
+const SYSTEM_FONTS = '/etc/fonts/fonts.conf';
 
 /** Finds LibreOffice's program folder. `soffice` is usually a symbolic link to a script in that folder. */
-async function findProgram(given: string | null): Promise<string> {
-  const paths = given === null ? FOLDERS.flatMap((it) => PROGRAMS.map((name) => join(it, name))) : [given];
+async function findProgram(given: string | null, programs: string | null): Promise<string> {
+  const folders = programs === null ? FOLDERS : [...FOLDERS, join(programs, 'usr/bin')];
+  const paths = given === null ? folders.flatMap((it) => PROGRAMS.map((name) => join(it, name))) : [given];
   for (const path of paths) {
     if (!(await isFile(path))) continue;
     const folder = dirname(await realpath(path));
@@ -52,18 +56,27 @@ async function findProgram(given: string | null): Promise<string> {
 }
 
 async function open({ env }: ResourceOptions): Promise<Office> {
-  const program = await findProgram(env.SOFFICE_PATH);
-  const sandbox = await openSandbox();
+  const programs = env.PROGRAMS_DIR;
+  const program = await findProgram(env.SOFFICE_PATH, programs);
+  const sandbox = await openSandbox(programs);
   const read = (name: string, encoding: BufferEncoding) => readFile(new URL(name, import.meta.url), encoding);
   const script = await read('./start.sh', 'utf8');
-  const [settings, fonts] = [await read('./settings.xcu', 'utf8'), await read('./fonts.conf', 'utf8')];
+  const settings = await read('./settings.xcu', 'utf8');
+  const { PATH: _path, ...variables } = programVariables(programs);
+  const fonts = (await read('./fonts.conf', 'utf8')).replaceAll(
+    SYSTEM_FONTS,
+    variables.FONTCONFIG_FILE ?? SYSTEM_FONTS,
+  );
   // The warm-up document: one page in common fonts, with a table.
   const warmUp = await read('./warm.docx', 'base64');
   const component = await read('./forkServer.py', 'utf8');
   const args = [program, settings, fonts, warmUp, component, `${LIMITS.scratchBytes}`];
   // Debian's package keeps its settings in /etc/libreoffice. Other packages keep all files in the parent of program/.
-  const folders = program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)];
-  const options = { script, args, folders, limits: LIMITS, channels: DOCUMENTS };
+  const folders = [
+    ...(program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)]),
+    ...(programs === null ? [] : [programs]),
+  ];
+  const options = { script, args, folders, variables, limits: LIMITS, channels: DOCUMENTS };
   return createOffice(createForkServers(() => createForkServer(sandbox.start(options))));
 }
 

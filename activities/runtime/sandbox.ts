@@ -3,6 +3,7 @@ import { Duplex, type Readable, type Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { ServiceError } from '../../schemas/errors.ts';
 import { killOrphans, ownerMark } from './orphanedProcesses.ts';
+import { programVariables } from './programs.ts';
 
 /** Resource limits of a sandbox. */
 export interface SandboxLimits {
@@ -24,6 +25,8 @@ export interface SandboxOptions {
   args: readonly string[];
   /** Host folders that the script may read in addition to programs, libraries and fonts. */
   folders: readonly string[];
+  /** Environment variables of the script in addition to PATH, HOME and LANG. Default: none. */
+  variables?: Readonly<Record<string, string>>;
   limits: SandboxLimits;
   /** Number of sockets to the script, which are the script's file descriptors 3 and up. Default: 0. */
   channels?: number;
@@ -46,7 +49,6 @@ export interface Sandbox {
 
 /** User id that no other user has: from systemd's range for dynamic users (61184 to 65519). */
 const UID = 61_322;
-const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PROBE_MS = 30_000;
 const MARK = 'sandbox';
 
@@ -71,7 +73,7 @@ echo "user:x:${UID}:${UID}::/tmp:/bin/sh" > /etc/passwd
 shift 5
 `;
 
-function commandLine({ script, args, folders, limits }: SandboxOptions): string[] {
+function commandLine({ script, args, folders, variables = {}, limits }: SandboxOptions): string[] {
   return [
     'bwrap',
     ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
@@ -88,12 +90,15 @@ function commandLine({ script, args, folders, limits }: SandboxOptions): string[
       'LANG',
       'C.UTF-8',
     ],
+    ...Object.entries(variables).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--size', '65536', '--tmpfs', '/etc'],
     ...READABLE_IF_PRESENT.flatMap(bind),
     ...LINKS,
-    ...folders.flatMap(bind),
     ...['--proc', '/proc', '--dev', '/dev', '--remount-ro', '/dev'],
-    ...['--size', `${limits.scratchBytes}`, '--tmpfs', '/tmp', '--chdir', '/tmp', '--remount-ro', '/'],
+    ...['--size', `${limits.scratchBytes}`, '--tmpfs', '/tmp', '--chdir', '/tmp'],
+    // After /tmp, because a folder may be below the host's /tmp.
+    ...folders.flatMap(bind),
+    ...['--remount-ro', '/'],
     // The shell's $0 marks the command line, so that `killOrphans` finds the process.
     ...['/bin/sh', '-c', PRELUDE + script, ownerMark(MARK)],
     // dash's ulimit takes the address space in KB and the file size in blocks of 512 bytes.
@@ -123,10 +128,14 @@ const DIE_WITH_OWNER = [
   ...['sh', '-c', '[ "$PPID" = "$0" ] && exec "$@"', `${process.pid}`],
 ];
 
-function run(command: readonly string[], channels = 0): SandboxedProcess {
+function run(
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+  channels = 0,
+): SandboxedProcess {
   const [file = '', ...args] = command;
   const child = spawn(file, args, {
-    env: { PATH },
+    env,
     cwd: '/',
     stdio: ['pipe', 'pipe', 'pipe', ...Array<'pipe'>(channels).fill('pipe')],
     // A separate process group, so that Ctrl-C does not signal it.
@@ -158,14 +167,16 @@ function run(command: readonly string[], channels = 0): SandboxedProcess {
  * Finds out how bubblewrap can be started on this machine. Sandboxed processes end with this process, even if it is killed.
  * First kills sandboxed processes that an earlier, killed worker left behind.
  *
+ * @param programs folder of unpacked Debian packages (PROGRAMS_DIR), which contains bubblewrap unless it is installed
  * @throws ServiceError tool_unavailable when bubblewrap does not work; programs never run outside the sandbox
  */
-export async function openSandbox(): Promise<Sandbox> {
+export async function openSandbox(programs: string | null = null): Promise<Sandbox> {
   await killOrphans(MARK);
   const faults: string[] = [];
+  const env = programVariables(programs);
   for (const prefix of PREFIXES) {
     const start = (options: SandboxOptions) =>
-      run([...prefix, ...DIE_WITH_OWNER, ...commandLine(options)], options.channels);
+      run([...prefix, ...DIE_WITH_OWNER, ...commandLine(options)], env, options.channels);
     const limits = { memoryBytes: 2 ** 30, cpuSeconds: 5, fileBytes: 2 ** 20, scratchBytes: 2 ** 20 };
     const probe = start({
       script: 'echo works',
