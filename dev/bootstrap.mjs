@@ -2,7 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { install } from './install.mjs';
+import { install, isInstalled } from './install.mjs';
+import { unpackServerPrograms, unpackTools } from './programs/unpack.mjs';
 
 // This file runs before the packages are installed, on the Node version that runs npm (20 or later), so it is plain
 // JavaScript.
@@ -25,17 +26,32 @@ function findNode() {
 }
 
 /**
+ * Fetches what `npm start` needs from Debian, while the packages are installed. Errors are ignored: dev/main.ts fetches what
+ * is still missing, and reports errors.
+ */
+async function fetchPrograms(signal) {
+  await Promise.allSettled(
+    [unpackTools, unpackServerPrograms].map((unpack) => unpack({ log: console.log, signal })),
+  );
+}
+
+/**
  * Installs missing packages, runs a TypeScript file of the project on Node 24, and exits with the exit code of that
  * process.
  *
  * A stop signal, or the end of the parent process (for example because npm was killed), is forwarded to the child
  * process as a signal. If this process is killed, its IPC channel to the child closes, and the child stops.
+ *
+ * @param {{ withTools?: boolean }} options `withTools`: fetches the programs of the tools while packages are installed
  */
-export async function run(script, args) {
+export async function run(script, args, { withTools = false } = {}) {
   let child;
   let stopping;
+  let fetching;
+  const abort = new AbortController();
   const stop = (signal) => {
     stopping ??= signal;
+    abort.abort();
     child?.kill(signal);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
@@ -50,6 +66,8 @@ export async function run(script, args) {
     });
 
   try {
+    // main.ts waits for programs that are still being fetched then.
+    if (withTools && !isInstalled(root)) fetching = fetchPrograms(abort.signal);
     await install(root, (file, childArgs, env) =>
       runChild(file, childArgs, { env, stdio: ['ignore', 'inherit', 'inherit'] }),
     );
@@ -68,5 +86,7 @@ export async function run(script, args) {
     console.error(stopping ? 'Stopped.' : error.message);
     process.exitCode = stopping ? 130 : 1;
   }
+  abort.abort();
+  await fetching;
   process.exit();
 }

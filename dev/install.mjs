@@ -30,6 +30,18 @@ export function isInstalled(root) {
   );
 }
 
+const PROGRESS_MS = 5_000;
+
+/** Logs at intervals how many of the packages of package-lock.json are there. @returns a function that ends that */
+function showProgress(root) {
+  const paths = Object.keys(packages(join(root, 'package-lock.json'))).filter((path) => path !== '');
+  const timer = setInterval(() => {
+    const done = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
+    console.log(`npm: ${done} of at most ${paths.length} packages`);
+  }, PROGRESS_MS);
+  return () => clearInterval(timer);
+}
+
 /** Environment variables for npm that keep onnxruntime-node from downloading GPU libraries from another registry. */
 const PACKAGE_OPTIONS = { ONNXRUNTIME_NODE_INSTALL: 'skip' };
 
@@ -53,9 +65,12 @@ export async function install(root, run) {
   }
   try {
     if (isInstalled(root)) return;
-    console.log('Installing the packages of package-lock.json. This happens once and takes a few minutes …');
+    console.log('npm: installing the packages of package-lock.json, once: usually 1 to 2 min …');
     const options = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
-    const code = await run('npm', ['install', ...options], { ...clientEnv(), ...PACKAGE_OPTIONS });
+    const stopProgress = showProgress(root);
+    const code = await run('npm', ['install', ...options], { ...clientEnv(), ...PACKAGE_OPTIONS }).finally(
+      stopProgress,
+    );
     if (code !== 0) throw new Error(`npm install failed (exit code ${code}). Its output is above.`);
   } finally {
     await lock.release();

@@ -8,13 +8,12 @@ import { loadRegistry } from '../schemas/registry.ts';
 import { type Keyring, loadKeyring } from '../store/keyring.ts';
 import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
-import { ensureDemo } from './demo.ts';
 import { type DemoFile, readDemoFile, writeDemoFile } from './demo-file.ts';
 import { serviceEnv } from './host.mjs';
 import { acquireLock } from './lock.mjs';
 import { prepareNamespace } from './namespace.ts';
 import { tryPort } from './ports.ts';
-import { installToolPrograms } from './programs/tools.ts';
+import { findToolPrograms } from './programs/tools.ts';
 import { defaultPools, type Servers, startServers, startService } from './stack.ts';
 import { StartError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -80,15 +79,16 @@ async function lockDataDir(folder: string) {
 
 /**
  * Returns the environment variables of the service's processes: those of this process, plus the addresses of MongoDB
- * and Temporal.
+ * and Temporal, and the folder of unpacked programs.
  */
-function childEnv(env: Env, servers: Servers): Record<string, string> {
+function childEnv(env: Env, servers: Servers, programs: string | null): Record<string, string> {
   const { MONGODB_URI_FILE: _replaced, ...inherited } = serviceEnv(Object.keys(VARIABLES));
   const { DATA_DIR, TEMPORAL_NAMESPACE } = env;
   const { mongodbUri, temporalAddress, temporalUiUrl } = servers;
   const addresses = { MONGODB_URI: mongodbUri, TEMPORAL_ADDRESS: temporalAddress };
   const ui = temporalUiUrl === null ? {} : { TEMPORAL_UI_URL: temporalUiUrl };
-  return { ...inherited, ...addresses, ...ui, DATA_DIR, TEMPORAL_NAMESPACE };
+  const folders = programs === null ? { DATA_DIR } : { DATA_DIR, PROGRAMS_DIR: programs };
+  return { ...inherited, ...addresses, ...ui, ...folders, TEMPORAL_NAMESPACE };
 }
 
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -147,8 +147,8 @@ async function main(signal: AbortSignal): Promise<void> {
       `Warning: EGRESS_ALLOW lets callers reach ${env.EGRESS_ALLOW.map(({ text }) => text).join(', ')} through this service.`,
     );
 
-  await installToolPrograms(env, log, signal);
   const common = { log, signal, supervise: true };
+  const finding = env.PROGRAMS_DIR ?? findToolPrograms(log, signal);
   const servers = owned.adopt(
     await startServers({
       ...common,
@@ -159,12 +159,14 @@ async function main(signal: AbortSignal): Promise<void> {
     (it) => it.stop(),
   );
   const { mongodbUri, temporalAddress } = servers;
-  await checkMasterKeys(mongodbUri, keyring);
-  await prepareNamespace(temporalAddress, env.TEMPORAL_NAMESPACE);
+  await Promise.all([
+    checkMasterKeys(mongodbUri, keyring),
+    prepareNamespace(temporalAddress, env.TEMPORAL_NAMESPACE),
+  ]);
   const service = owned.adopt(
     await startService({
       ...common,
-      env: childEnv(env, servers),
+      env: childEnv(env, servers, await finding),
       serverPorts: servers.ports,
       pools: await defaultPools(),
       logDir: join(env.DATA_DIR, 'logs'),
@@ -172,6 +174,8 @@ async function main(signal: AbortSignal): Promise<void> {
     (it) => it.stop(),
   );
   const { baseUrl, internalUrl } = service;
+  // Loaded only now, because the packages of the sign-in would delay the start of the servers.
+  const { ensureDemo } = await import('./demo.ts');
   servers.setApiUrl(baseUrl);
   const demo = {
     baseUrl,

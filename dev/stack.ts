@@ -77,23 +77,28 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const common = { dataDir, log, signal, supervise };
   const ports = await createPortChooser(dataDir);
   await using owned = new AsyncDisposableStack();
-  let { mongodbUri, temporalAddress } = options;
+  let mongodbUri = options.mongodbUri ?? '';
+  let temporalAddress = options.temporalAddress ?? '';
   let mongod: OwnedProcess<void> | null = null;
   let temporal: OwnedProcess<void> | null = null;
   let ui: UiProxy | null = null;
   const listeners = new Set<() => void>();
 
-  if (mongodbUri) {
+  if (mongodbUri !== '') {
     mongodbUri = withDatabase(mongodbUri, DATABASE);
     await checkMongodb(mongodbUri);
-  } else {
-    const program = await findMongod(log, signal);
+  }
+  // Both programs are fetched at the same time.
+  const [mongodProgram, temporalProgram] = await Promise.all([
+    mongodbUri === '' ? findMongod(log, signal) : null,
+    temporalAddress === '' ? findTemporal(log, signal) : null,
+  ]);
+  if (mongodProgram !== null) {
     const port = await ports.choose('mongod');
-    mongod = createMongod({ ...common, program, port, database: DATABASE });
+    mongod = createMongod({ ...common, program: mongodProgram, port, database: DATABASE });
     mongodbUri = mongodbUriAt(port, DATABASE);
   }
-  if (!temporalAddress) {
-    const program = await findTemporal(log, signal);
+  if (temporalProgram !== null) {
     const temporalPorts = {
       grpc: await ports.choose('temporal'),
       http: await ports.choose('temporalHttp'),
@@ -107,7 +112,13 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
       for (const listener of listeners) listener();
     };
     const codecUrl = `${ui.url}/codec`;
-    temporal = createTemporal({ ...common, program, ports: temporalPorts, codecUrl, onReady });
+    temporal = createTemporal({
+      ...common,
+      program: temporalProgram,
+      ports: temporalPorts,
+      codecUrl,
+      onReady,
+    });
     temporalAddress = `127.0.0.1:${temporalPorts.grpc}`;
   }
   const processes = [mongod, temporal].filter((process) => process !== null);

@@ -1,3 +1,3 @@
 import { run } from './bootstrap.mjs';
 
-await run('dev/main.ts', process.argv.slice(2));
+await run('dev/main.ts', process.argv.slice(2), { withTools: true });

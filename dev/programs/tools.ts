@@ -1,61 +1,24 @@
 import { readFile } from 'node:fs/promises';
-import type { Env } from '../../schemas/env.ts';
 import { type Log, StartError } from '../start-error.ts';
-import { type DebianProgram, ensurePrograms } from './debian.ts';
-
-interface ToolProgram extends DebianProgram {
-  /**
-   * Environment variable with which the operator provides another program. If it is set, this program is not installed.
-   */
-  unless?: keyof Env;
-}
-
-const font = (path: string, name: string): ToolProgram => ({
-  program: `/usr/share/fonts/${path}`,
-  package: name,
-});
-
-/** Programs that the tools run, and fonts that they use. */
-export const TOOL_PROGRAMS: readonly ToolProgram[] = [
-  { program: 'bwrap', package: 'bubblewrap' },
-  { program: 'soffice', package: 'libreoffice-writer-nogui', unless: 'SOFFICE_PATH' },
-  // Python support in LibreOffice, which has no program on PATH.
-  {
-    program: '/usr/lib/libreoffice/program/libpythonloaderlo.so',
-    package: 'python3-uno',
-    unless: 'SOFFICE_PATH',
-  },
-  { program: 'chromium-headless-shell', package: 'chromium-headless-shell', unless: 'CHROMIUM_PATH' },
-  // `ip` brings up the loopback interface in Chromium's network namespace.
-  { program: 'ip', package: 'iproute2' },
-  {
-    program: '/usr/share/chromium/extensions/ublock-origin/assets/thirdparties/easylist/easylist.txt',
-    package: 'webext-ublock-origin-chromium',
-    unless: 'FILTER_LISTS',
-  },
-  { program: 'fc-cache', package: 'fontconfig' },
-  font('truetype/crosextra/Carlito-Regular.ttf', 'fonts-crosextra-carlito'),
-  font('truetype/crosextra/Caladea-Regular.ttf', 'fonts-crosextra-caladea'),
-  font('truetype/liberation/LiberationSans-Regular.ttf', 'fonts-liberation'),
-  font('truetype/dejavu/DejaVuSans.ttf', 'fonts-dejavu-core'),
-  font('truetype/noto/NotoSans-Regular.ttf', 'fonts-noto-core'),
-  font('opentype/noto/NotoSansCJK-Regular.ttc', 'fonts-noto-cjk'),
-  font('truetype/noto/NotoColorEmoji.ttf', 'fonts-noto-color-emoji'),
-  font('truetype/ancient-scripts/Symbola_hint.ttf', 'fonts-symbola'),
-];
+import { aptCommand, ensurePrograms, namesOf } from './debian.ts';
+import { findMissing, TOOL_PROGRAMS, unpackTools } from './unpack.mjs';
 
 /**
- * Installs the programs that the tools need and that are missing. Where that is impossible, logs a warning; the tools
- * that need the missing programs are then unavailable.
+ * Returns the folder of unpacked Debian packages with the programs that the tools need and the system lacks; null when the
+ * system lacks nothing. Where the packages cannot be fetched, logs a warning and returns null; the tools that need the
+ * missing programs are then unavailable. Returns null when the signal aborts.
  */
-export async function installToolPrograms(env: Env, log: Log, signal?: AbortSignal): Promise<void> {
-  const wanted = TOOL_PROGRAMS.filter(({ unless }) => unless === undefined || env[unless] === null);
+export async function findToolPrograms(log: Log, signal?: AbortSignal): Promise<string | null> {
   try {
-    await ensurePrograms(wanted, log, signal, 'Some tools');
+    return (await unpackTools({ log, signal })) || null;
   } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof StartError)) throw error;
-    log(`Warning: ${error.message} Until then these tools are unavailable.`);
+    if (signal?.aborted) return null;
+    const missing = await findMissing(TOOL_PROGRAMS);
+    const reason = error instanceof Error ? error.message.trim().split('\n').at(-1) : error;
+    log(
+      `Warning: Some tools need programs that are missing: ${namesOf(missing)} (${reason}). Install them (on Debian, as root: ${aptCommand(missing)}). Until then these tools are unavailable.`,
+    );
+    return null;
   }
 }
 

@@ -71,7 +71,7 @@ async function callRpc(url: string, method: string, params: readonly string[] = 
 async function startUnoserver(folder: string): Promise<Unoserver> {
   const packages = join(folder, 'packages');
   await mkdir(packages);
-  await unpackWheel(UNOSERVER, packages, undefined);
+  await unpackWheel(UNOSERVER, packages, console.log, undefined);
   const [port, unoPort] = [String(await freePort()), String(await freePort())];
   const url = `http://127.0.0.1:${port}/`;
   const profile = `--user-installation=${join(folder, 'uno')}`;

