@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { install, isInstalled } from './install.mjs';
+import { noticeOf } from './node-version.mjs';
 import { unpackServerPrograms, unpackTools } from './programs/unpack.mjs';
 
 // This file runs before the packages are installed, on the Node version that runs npm (20 or later), so it is plain
@@ -66,6 +67,8 @@ export async function run(script, args, { withTools = false } = {}) {
     });
 
   try {
+    const notice = noticeOf(process.versions.node);
+    if (notice !== null) console.error(notice);
     // main.ts waits for programs that are still being fetched then.
     if (withTools && !isInstalled(root)) fetching = fetchPrograms(abort.signal);
     await install(root, (file, childArgs, env) =>

@@ -1,0 +1,1 @@
+export function noticeOf(version: string): string | null;
