@@ -171,10 +171,11 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   const workflow = createCallWorkflow(deps.client, (error) =>
     log.warn({ err: error }, 'Temporal is unreachable; retrying'),
   );
-  const { resultOrRefund, refundCancelled, refundUnlessCharged, refundUndelivered } = createSettlement({
-    ...deps,
-    workflow,
-  });
+  const { resultOrRefund, refundCancelled, refundUnlessCharged, refundUndelivered, refundLost } =
+    createSettlement({
+      ...deps,
+      workflow,
+    });
   const places = deps.limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : deps.limits.CALLS_PER_POOL;
   const queues: Readonly<Record<Pool, FairQueue>> = {
     browser: createFairQueue(places),
@@ -266,7 +267,11 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       callId: row._id,
       requestId: row.requestId,
       replayed,
-      delivered: () => (row.pendingAnswer === undefined ? undefined : answers.delivered(row._id)),
+      ended(isComplete: boolean) {
+        if (row.pendingAnswer === undefined) return;
+        if (isComplete) answers.delivered(row._id);
+        else refundLost(row, row.pendingAnswer);
+      },
       undelivered: (fault: unknown) =>
         row.pendingAnswer === undefined ? Promise.resolve() : refundUndelivered(row, fault, 'internal', wait),
     };
@@ -368,15 +373,17 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         if (keyring.mac('fingerprint', text, known.slice(0, known.indexOf(':'))) !== known)
           throw new ServiceError('idempotency_key_mismatch');
         // A form of the dashboard was submitted twice: this request takes over answering the call.
-        if (row.pendingAnswer !== undefined && !(await answers.adopt(row._id))) {
+        const adopted = row.pendingAnswer === undefined ? undefined : await answers.adopt(row._id);
+        if (adopted === null) {
           const { pendingAnswer, ...now } = (await calls.find(row._id)) ?? row;
           if (pendingAnswer !== undefined || now.idempotency === undefined)
             throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
           return awaitOutcome(now, null, wait, true);
         }
-        if (row.state !== 'running') return awaitOutcome(row, null, wait, true);
+        const current = adopted === undefined ? row : { ...row, pendingAnswer: adopted };
+        if (row.state !== 'running') return awaitOutcome(current, null, wait, true);
         await calls.touch(row._id);
-        return awaitOutcome(row, { request: requestFor(row, policyAfter(0)), running: 1 }, wait, true);
+        return awaitOutcome(current, { request: requestFor(row, policyAfter(0)), running: 1 }, wait, true);
       };
 
       if (idempotencyKey !== null) {
