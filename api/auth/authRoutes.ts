@@ -180,7 +180,7 @@ export async function sendResponse(ctx: Context, response: Response): Promise<vo
  */
 export function authRoutes(router: Router<State>, forwardToAuth: ForwardToAuth): void {
   const route = (path: Path) => async (ctx: Context) => {
-    const body = hasBody(ctx) ? await readJson(ctx.req, BODY_BYTES) : null;
+    const body = hasBody(ctx) ? await readJson(ctx, BODY_BYTES) : null;
     await sendResponse(ctx, await forwardToAuth(ctx, path, { search: ctx.search, body }));
   };
   for (const path of PATHS.get) router.get(`/api/auth/${path}`, route(path));

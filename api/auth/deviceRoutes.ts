@@ -37,7 +37,7 @@ export function deviceRoutes(router: Router<State>, deps: Dependencies): void {
   });
 
   router.post(`${AUTH_PATH}/device/token`, async (ctx: Context) => {
-    const form = await readForm(ctx.req, BODY_BYTES);
+    const form = await readForm(ctx, BODY_BYTES);
     const answer = await deviceLogin.redeem(ctx, form.get('device_code') ?? '');
     if (answer.body.error === 'invalid_grant') await onFailure(ctx.ip);
     send(ctx, answer);

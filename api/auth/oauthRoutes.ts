@@ -49,7 +49,7 @@ export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
 
   router.post(`${AUTH_PATH}/oauth2/register`, async (ctx: Context) => {
     await limit.countRegistration(ctx.ip);
-    const metadata = registrationOf(await readJson(ctx.req, BODY_BYTES));
+    const metadata = registrationOf(await readJson(ctx, BODY_BYTES));
     if (metadata === null)
       return refuse(ctx, 'invalid_client_metadata', 'redirect_uris or client_name are invalid or too long.');
     const response = await oauth.register(ctx, metadata);
@@ -60,7 +60,7 @@ export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
   });
 
   router.post(`${AUTH_PATH}/oauth2/token`, async (ctx: Context) => {
-    const form = await readForm(ctx.req, BODY_BYTES);
+    const form = await readForm(ctx, BODY_BYTES);
     nameResource(form, oauth.endpoint(ctx));
     if (!(await connections.mayRefresh(form.get('refresh_token') ?? '')))
       return refuse(ctx, 'invalid_grant', 'The connection has expired or was revoked. Connect again.');
@@ -68,6 +68,6 @@ export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
   });
 
   router.post(`${AUTH_PATH}/oauth2/revoke`, async (ctx: Context) =>
-    answer(ctx, await oauth.forward(ctx, 'oauth2/revoke', await readForm(ctx.req, BODY_BYTES))),
+    answer(ctx, await oauth.forward(ctx, 'oauth2/revoke', await readForm(ctx, BODY_BYTES))),
   );
 }

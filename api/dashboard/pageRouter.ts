@@ -111,7 +111,7 @@ export const formsMayLeadTo = (ctx: Context, origin: string): void =>
   ctx.set(CSP, policy(`'self' ${origin}`));
 
 export const readFields = (ctx: Context, formBytes = FORM_BYTES): Promise<URLSearchParams> =>
-  readForm(ctx.req, formBytes);
+  readForm(ctx, formBytes);
 
 /** Runs the action of a form. A refusal is shown on the page of the form, with the status of the error. */
 export async function attempt(

@@ -70,7 +70,7 @@ async function readBody(ctx: Context, { body }: Operation): Promise<Record<strin
   if (body === undefined) return {};
   const { 'content-length': length = '0', 'transfer-encoding': coding } = ctx.req.headers;
   const isEmpty = length === '0' && coding === undefined;
-  return isEmpty && body.required.length === 0 ? {} : readJson(ctx.req, BODY_BYTES);
+  return isEmpty && body.required.length === 0 ? {} : readJson(ctx, BODY_BYTES);
 }
 
 function sendDownload(ctx: Context, type: string, { fileName, body }: Download): void {

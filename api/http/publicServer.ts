@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { answerClientError, answerConnect } from './clientError.ts';
+import { oneAtATime } from './requestQueue.ts';
 
 const LIMITS = {
   /** Maximum size of the headers of a request in bytes; the default of Node.js. */
@@ -33,12 +34,13 @@ const LIMITS = {
 export function createPublicServer(listener: RequestListener, limits: Partial<typeof LIMITS> = {}): Server {
   const { maxConnections, ...options } = { ...LIMITS, ...limits };
   // The application refuses a request without a Host header with an error response of the usual format (problem.ts).
-  const server = createServer({ ...options, requireHostHeader: false }, listener);
+  const queued = oneAtATime(listener);
+  const server = createServer({ ...options, requireHostHeader: false }, queued);
   server.maxConnections = maxConnections;
   server.on('clientError', answerClientError);
   server.on('connect', answerConnect);
   // Requests with an `Expect` header other than 100-continue are handled as usual, which RFC 9110 permits (section
   // 10.1.1); the refusal of Node.js would have no body.
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', queued);
   return server;
 }

@@ -66,7 +66,7 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
 
   async function receive(ctx: Context): Promise<Record<string, unknown>> {
     using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
-    return await readJson(ctx.req, largest + ENVELOPE_BYTES);
+    return await readJson(ctx, largest + ENVELOPE_BYTES);
   }
 
   router.get(METADATA_PATH, (ctx) => {

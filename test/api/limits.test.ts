@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createUploadPlaces } from '../../api/calls/uploadPlaces.ts';
 import { drainRequest } from '../../api/http/body.ts';
-import { createBufferBudget } from '../../api/http/bufferBudget.ts';
 import { parseFields } from '../../api/http/formFields.ts';
+import { createHeldBytes, type Holder } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
 import { limitSending } from '../../api/http/limitSending.ts';
 import { createPublicServer } from '../../api/http/publicServer.ts';
@@ -55,25 +55,35 @@ test('a form has a maximum number of fields', async (t) => {
   t.is(await parseFields(Buffer.from('&'.repeat(1000)), 2), null);
 });
 
-test('when all holders together exceed the buffer budget, the oldest holders are evicted', (t) => {
-  const held = createBufferBudget(100);
+const client = (address: string, account: string | null = null): Holder => ({ address, account });
+
+test('when all clients together hold too many bytes, the address or account that holds most loses its largest share', (t) => {
+  const held = createHeldBytes(100);
   const evicted: string[] = [];
-  const share = (name: string) => held.open(() => evicted.push(name));
-  const [first, second, third] = [share('first'), share('second'), share('third')];
-  first.add(60);
-  second.add(40);
+  const share = (name: string, holder: Holder) => held.open(holder, () => evicted.push(name));
+  const victim = share('victim', client('192.0.2.1', 'acc_1'));
+  victim.add(40);
+  const [small, large] = [
+    share('small', client('192.0.2.2', 'acc_2')),
+    share('large', client('192.0.2.2', 'acc_3')),
+  ];
+  small.add(21);
+  large.add(29);
   t.deepEqual(evicted, []);
-  third.add(1);
-  t.deepEqual(evicted, ['first']);
-  first.add(1000);
-  first[Symbol.dispose]();
-  third.add(59);
-  t.deepEqual(evicted, ['first']);
-  second[Symbol.dispose]();
-  third.add(40);
-  t.deepEqual(evicted, ['first']);
-  third.add(1);
-  t.deepEqual(evicted, ['first', 'third']);
+  small.add(11);
+  t.deepEqual(evicted, ['small'], 'one address, two accounts');
+  small.add(1000);
+  small[Symbol.dispose]();
+  large.add(31);
+  t.deepEqual(evicted, ['small']);
+  large[Symbol.dispose]();
+  const spread = [1, 2, 3].map((index) => share(`spread ${index}`, client(`2001:db8:${index}::1`, 'acc_4')));
+  for (const it of spread) it.add(20);
+  victim.add(1);
+  t.deepEqual(evicted, ['small', 'spread 1'], 'one account, three addresses');
+  spread[1]?.add(-20);
+  victim.add(30);
+  t.deepEqual(evicted, ['small', 'spread 1'], 'bytes that are no longer held');
 });
 
 async function serve(
@@ -175,10 +185,53 @@ test('connections above the limit are closed at once, and the other connections 
   t.regex(String(await once(first, 'data')), /200 OK/);
 });
 
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+test('the next request of a connection begins when the response before has been taken', async (t) => {
+  const begun: string[] = [];
+  const large = Buffer.alloc(20_000_000);
+  const { open } = await serve(t, (request, response) => {
+    begun.push(request.url ?? '');
+    response.end(request.url === '/large' ? large : 'small');
+  });
+  const socket = await open(get('/large') + get('/second') + get('/third'));
+  socket.pause();
+  const other = await open(get('/other'));
+  t.regex(String(await once(other, 'data')), /small$/);
+  t.deepEqual(begun, ['/large', '/other']);
+  socket.resume();
+  await until('the other requests begin', async () => begun.length === 4);
+  t.deepEqual(begun.slice(2), ['/second', '/third']);
+});
+
+test('requests that wait on a connection that ends do not begin', async (t) => {
+  const begun: string[] = [];
+  const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+  const { open } = await serve(t, (request, response) => {
+    begun.push(request.url ?? '');
+    if (request.url === '/other') response.end('ok');
+    else response.once('close', () => setImmediate(onEnd));
+  });
+  const socket = await open(get('/held') + get('/second'));
+  await until('a request begins', async () => begun.length === 1);
+  socket.destroy();
+  await ended;
+  const other = await open(get('/other'));
+  await once(other, 'data');
+  t.deepEqual(begun, ['/held', '/other']);
+});
+
+test('a connection on which too many requests wait is closed', async (t) => {
+  const { server, open } = await serve(t, () => undefined);
+  const socket = await open(get('/').repeat(40));
+  socket.resume();
+  await assertCloses(t, server);
+});
+
 test('a connection is closed if the client does not read the response', async (t) => {
   const body = Buffer.alloc(20_000_000);
   const { server, open } = await serve(t, (_request, response) => {
-    limitSending(response, body, { sendMs: 100, bytesPerMs: body.length });
+    limitSending(response, body, client('192.0.2.1'), { sendMs: 100, bytesPerMs: body.length });
     response.end(body);
   });
   const socket = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -189,7 +242,7 @@ test('a connection is closed if the client does not read the response', async (t
 test('a large response is sent completely if the client reads it', async (t) => {
   const body = Buffer.alloc(20_000_000);
   const server = createServer((_request, response) => {
-    limitSending(response, body);
+    limitSending(response, body, client('192.0.2.1'));
     response.end(body);
   });
   const url = await listen(server, '127.0.0.1', 0);
