@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
-import type { Context } from './context.ts';
 import { parseFields } from './formFields.ts';
-import { createHeldBytes, holderOf } from './heldBytes.ts';
+import { createHeldBytes, holderOf, type Sender } from './heldBytes.ts';
 import { exceededBound, startsObject } from './jsonBounds.ts';
 
 const JSON_TYPE = 'application/json';
@@ -53,8 +52,10 @@ function isOfType({ headers }: IncomingMessage, type: string): boolean {
   );
 }
 
-/** The request whose body is read, and its client. */
-type Received = Pick<Context, 'req' | 'ip' | 'state'>;
+/** A request whose body is read, and its client. */
+interface Received extends Sender {
+  req: IncomingMessage;
+}
 
 /**
  * Reads the body of a request.

@@ -1,5 +1,4 @@
 import { addressKey } from '../auth/addressKey.ts';
-import type { Context } from './context.ts';
 
 /** For whom memory is held: the client address of a request, and its account if it is authenticated. */
 export interface Holder {
@@ -25,8 +24,15 @@ interface Held {
   evict(): void;
 }
 
+/** The part of a request's context that says who sent it. */
+export interface Sender {
+  ip: string;
+  /** `caller` is set once the request is authenticated. */
+  state: { caller?: { account: { _id: string } } };
+}
+
 /** The client of a request. */
-export const holderOf = ({ ip, state }: Pick<Context, 'ip' | 'state'>): Holder => ({
+export const holderOf = ({ ip, state }: Sender): Holder => ({
   address: ip,
   account: state.caller?.account._id ?? null,
 });

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createUploadPlaces } from '../../api/calls/uploadPlaces.ts';
-import { drainRequest } from '../../api/http/body.ts';
+import { drainRequest, readBytes } from '../../api/http/body.ts';
 import { parseFields } from '../../api/http/formFields.ts';
 import { createHeldBytes, type Holder } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
@@ -248,6 +248,28 @@ test('a large response is sent completely if the client reads it', async (t) => 
   const url = await listen(server, '127.0.0.1', 0);
   t.teardown(() => drain(server));
   t.is((await (await fetch(url)).arrayBuffer()).byteLength, body.length);
+});
+
+test('bodies that accounts hold open do not interrupt the upload of another account', async (t) => {
+  t.timeout(120_000);
+  const { server, open } = await serve(t, async (request, response) => {
+    const account = { _id: String(request.headers['x-account']) };
+    const ip = String(request.headers['x-address']);
+    const body = await readBytes({ req: request, ip, state: { caller: { account } } }, 10_000_000).catch(
+      () => null,
+    );
+    response.end(body === null ? 'incomplete' : `received ${body.length}`);
+  });
+  const upload = (index: number, length: number, sent: number) =>
+    open(
+      `POST / HTTP/1.1\r\nHost: x\r\nX-Account: acc_${index}\r\nX-Address: 192.0.2.${index}\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(sent)}`,
+    );
+  const victim = await upload(0, 5_000_000, 4_000_000);
+  for (const index of [1, 2])
+    for (let count = 0; count < 12; count++) (await upload(index, 5_000_000, 4_999_000)).resume();
+  await until('the server closes some of them', async () => (await connections(server)) < 25);
+  victim.write('x'.repeat(1_000_000));
+  t.regex(String(await once(victim, 'data')), /received 5000000$/);
 });
 
 const unfinished = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n123';
