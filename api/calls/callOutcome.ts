@@ -27,7 +27,7 @@ export type SettledOutcome = Pick<CallOutcome, 'ending' | 'available'>;
 
 /** How long a caller waits for the response. */
 export interface CallerWait {
-  /** Aborted when the caller disconnects. */
+  /** Aborted when the response has ended or the caller disconnects. */
   hangup: AbortSignal;
   /** When the response is due, as `performance.now()`, which changes of the system clock do not affect. */
   deadline: number;

@@ -100,7 +100,8 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request' | 'pha
       sendProblem(ctx, toServiceError(error, log, requestId), requestId);
     }
     drainRequest(ctx.req, ctx.res);
-    limitSending(ctx.res, ctx.body, holderOf(ctx));
+    const body = limitSending(ctx.res, ctx.body, holderOf(ctx));
+    if (body !== ctx.body) ctx.body = body;
     const ms = performance.now() - ctx.state.arrivedAt;
     metrics.request(ctx, ms / 1000);
     const { call } = ctx.state;

@@ -10,7 +10,6 @@ import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import type { UploadPlaces } from '../calls/uploadPlaces.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import { STALL_TIMEOUT_MS } from '../http/operation.ts';
 import { isRebound, isSameOrigin } from '../http/origin.ts';
 
 const PATH = '/mcp';
@@ -110,7 +109,6 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
     const type = response.headers.get('Content-Type') ?? '';
     ctx.status = response.status;
     if (type.startsWith('text/event-stream')) {
-      ctx.res.setTimeout(STALL_TIMEOUT_MS);
       ctx.body = response.body;
     } else ctx.body = Buffer.from(await response.arrayBuffer());
     ctx.type = type;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import test from 'ava';
 import { createPageLimit } from '../../api/http/pageLimit.ts';
@@ -45,10 +45,10 @@ test.serial('requests for documents do not interrupt the results of others', asy
   const reader = response.body?.getReader();
   await reader?.read();
   // Asks for the same large document again and again, and reads nothing.
-  const request = 'GET /docs/assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+  const document = 'GET /docs/assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
   const sockets: Socket[] = [];
   for (const count of [REQUESTS, 10, 10, 10]) {
-    const socket = await open(request.repeat(count));
+    const socket = await open(document.repeat(count));
     sockets.push(socket.pause());
   }
   t.is((await account.call('hash-text', { text: 'the API has read the requests' })).status, 200);
@@ -57,6 +57,42 @@ test.serial('requests for documents do not interrupt the results of others', asy
     bytes += part.value.length;
   t.true(bytes > 6 * LARGE.length - 1_000_000, `${bytes} bytes`);
   for (const socket of sockets) socket.destroy();
+});
+
+/** Calls http-request for the large result with an Idempotency-Key, and does not read the response. */
+async function unread(): Promise<IncomingMessage> {
+  const headers = {
+    Authorization: `Bearer ${account.toolsKey}`,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': 'large',
+  };
+  const sent = request(`${stack.baseUrl}/api/v1/tools/http-request`, {
+    method: 'POST',
+    headers,
+    agent: false,
+  });
+  sent.end(JSON.stringify({ url: large }));
+  const [response]: IncomingMessage[] = await once(sent, 'response');
+  if (response === undefined) throw new Error('no response');
+  return response;
+}
+
+test.serial('few large results of an account are replayed at the same time', async (t) => {
+  const first = await unread();
+  first.resume();
+  t.is(first.statusCode, 200);
+  await once(first, 'end');
+  const replays = await Promise.all(Array.from({ length: 4 }, unread));
+  t.deepEqual([...new Set(replays.map(({ statusCode }) => statusCode))], [200]);
+  const refused = await unread();
+  t.is(refused.statusCode, 429);
+  t.is(refused.headers['retry-after'], '5');
+  refused.resume();
+  const next = unread();
+  replays[0]?.destroy();
+  const replay = await next;
+  t.is(replay.statusCode, 200);
+  for (const it of [...replays, replay]) it.destroy();
 });
 
 /** Pages and requests without a key that look up a token, with a token that has the right form and one that has not. */

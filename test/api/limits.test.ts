@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { createUploadPlaces } from '../../api/calls/uploadPlaces.ts';
 import { drainRequest, readBytes } from '../../api/http/body.ts';
@@ -183,6 +184,44 @@ test('connections above the limit are closed at once, and the other connections 
   await Promise.race([once(third, 'end'), once(third, 'close')]);
   first.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   t.regex(String(await once(first, 'data')), /200 OK/);
+});
+
+/** Serves a stream whose only chunk is this body. */
+const streaming =
+  (body: Buffer, limits?: Parameters<typeof limitSending>[3]): RequestListener =>
+  (_request, response) => {
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(body));
+        controller.close();
+      },
+    });
+    const limited = limitSending(response, stream, client('192.0.2.1'), limits);
+    if (!(limited instanceof Readable)) throw new TypeError('not a stream');
+    pipeline(limited, response, () => undefined);
+  };
+
+test('a connection is closed if the client reads a stream too slowly, although it reads', async (t) => {
+  const limits = { sendMs: 2000, bytesPerMs: Number.POSITIVE_INFINITY };
+  const { server, open } = await serve(t, streaming(Buffer.alloc(40_000_000), limits));
+  const socket = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  let pauses = 0;
+  socket.on('data', () => {
+    pauses++;
+    socket.pause();
+    setTimeout(() => socket.resume(), 20);
+  });
+  await once(socket, 'data');
+  await assertCloses(t, server);
+  t.true(pauses > 1);
+});
+
+test('a stream is sent completely if the client reads it', async (t) => {
+  const body = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => index % 251));
+  const server = createServer(streaming(body));
+  const url = await listen(server, '127.0.0.1', 0);
+  t.teardown(() => drain(server));
+  t.true(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(body));
 });
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
