@@ -52,6 +52,7 @@ import { toolRoutes } from './calls/toolRoutes.ts';
 import { createUploadPlaces } from './calls/uploadPlaces.ts';
 import { dashboardRoutes } from './dashboard/dashboardRoutes.ts';
 import { codecRoutes } from './http/codecRoutes.ts';
+import { addressLimit, limitRequests } from './http/connectionLimit.ts';
 import type { State } from './http/context.ts';
 import type { ApiMetrics } from './http/metrics.ts';
 import { createServe } from './http/operation.ts';
@@ -277,6 +278,8 @@ export function createApp(deps: AppDependencies): Koa<State> {
 
   if (env.OTEL_EXPORTER_OTLP_ENDPOINT !== null) app.use(traceRequests());
   app.use(problems(log, deps.metrics));
+  const perAddress = addressLimit(env);
+  if (env.TRUST_PROXY && perAddress !== null) app.use(limitRequests(perAddress));
   app.use(methodNotAllowed(router));
   app.use(router.routes());
   app.on('error', (error) => log.debug({ err: error }, 'connection error'));

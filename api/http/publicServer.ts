@@ -1,5 +1,6 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { answerClientError, answerConnect } from './clientError.ts';
+import { type ConnectionLimits, limitConnections } from './connectionLimit.ts';
 import { oneAtATime } from './requestQueue.ts';
 
 const LIMITS = {
@@ -19,24 +20,24 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   /** Interval in milliseconds at which Node.js checks `headersTimeout` and `requestTimeout`. */
   connectionsCheckingInterval: 5000,
-  /**
-   * Maximum number of concurrent connections; further connections are closed at once. An idle connection takes about
-   * 10 KB.
-   */
+  /** Maximum number of concurrent connections. An idle connection takes about 10 KB. */
   maxConnections: 20_000,
-};
+  perAddress: null,
+} satisfies ConnectionLimits & ServerOptions;
+
+type Limits = Omit<typeof LIMITS, 'perAddress'> & ConnectionLimits;
 
 /**
  * Creates the HTTP server to which callers connect.
  *
- * @param limits overrides of the limits, for tests
+ * @param limits overrides of the limits
  */
-export function createPublicServer(listener: RequestListener, limits: Partial<typeof LIMITS> = {}): Server {
-  const { maxConnections, ...options } = { ...LIMITS, ...limits };
+export function createPublicServer(listener: RequestListener, limits: Partial<Limits> = {}): Server {
+  const { maxConnections, perAddress, ...options }: Limits = { ...LIMITS, ...limits };
   // The application refuses a request without a Host header with an error response of the usual format (problem.ts).
   const queued = oneAtATime(listener);
   const server = createServer({ ...options, requireHostHeader: false }, queued);
-  server.maxConnections = maxConnections;
+  limitConnections(server, { maxConnections, perAddress });
   server.on('clientError', answerClientError);
   server.on('connect', answerConnect);
   // Requests with an `Expect` header other than 100-continue are handled as usual, which RFC 9110 permits (section

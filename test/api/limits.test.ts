@@ -1,10 +1,13 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
+import Koa from 'koa';
 import { createUploadPlaces } from '../../api/calls/uploadPlaces.ts';
 import { drainRequest, readBytes } from '../../api/http/body.ts';
+import { limitRequests } from '../../api/http/connectionLimit.ts';
+import type { State } from '../../api/http/context.ts';
 import { parseFields } from '../../api/http/formFields.ts';
 import { createHeldBytes, type Holder } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
@@ -87,11 +90,13 @@ test('when all clients together hold too many bytes, the address or account that
   t.deepEqual(evicted, ['small', 'spread 1'], 'bytes that are no longer held');
 });
 
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
 async function serve(
   t: ExecutionContext,
   listener: RequestListener,
   limits: Parameters<typeof createPublicServer>[1] = {},
-): Promise<{ server: Server; open(bytes?: string): Promise<Socket> }> {
+): Promise<{ server: Server; open(bytes?: string, localAddress?: string): Promise<Socket> }> {
   const server = createPublicServer(listener, { connectionsCheckingInterval: 50, ...limits });
   const { hostname, port } = new URL(await listen(server, '127.0.0.1', 0));
   const sockets: Socket[] = [];
@@ -101,8 +106,8 @@ async function serve(
   });
   return {
     server,
-    async open(bytes = '') {
-      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    async open(bytes = '', localAddress = '127.0.0.1') {
+      const socket = connect({ port: Number(port), host: hostname, localAddress, allowHalfOpen: true });
       sockets.push(socket.on('error', () => undefined));
       await once(socket, 'connect');
       socket.write(bytes);
@@ -174,16 +179,83 @@ test('a connection whose request body stays incomplete is closed at the timeout 
   await assertCloses(t, server);
 });
 
-test('connections above the limit are closed at once, and the other connections are served', async (t) => {
-  const { open } = await serve(t, answers, { maxConnections: 2 });
-  const first = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  t.regex(String(await once(first, 'data')), /200 OK/);
-  await open();
+test('a connection above the limit is closed if the others are busy, and they are served', async (t) => {
+  const responses: ServerResponse[] = [];
+  const { open } = await serve(t, (_request, response) => responses.push(response), { maxConnections: 2 });
+  const busy = [await open(get('/')), await open(get('/'))];
+  await until('both requests have begun', async () => responses.length === 2);
   const third = await open();
   third.resume();
   await Promise.race([once(third, 'end'), once(third, 'close')]);
-  first.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  t.regex(String(await once(first, 'data')), /200 OK/);
+  for (const response of responses) response.end('ok');
+  for (const socket of busy) t.regex(String(await once(socket, 'data')), /200 OK/);
+});
+
+/** The statuses of a request on each connection; null for connections that the server has closed. */
+const statusesOf = (sockets: readonly Socket[]): Promise<(string | null)[]> =>
+  Promise.all(
+    sockets.map(async (socket) => {
+      if (socket.destroyed || socket.readableEnded) return null;
+      socket.write(get('/'));
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+      await Promise.race(
+        ['data', 'end', 'close'].map((event) => new Promise((done) => socket.once(event, done))),
+      );
+      return /^HTTP\/1\.1 (\d+)/.exec(Buffer.concat(chunks).toString())?.[1] ?? null;
+    }),
+  );
+
+test('one address cannot have all connections: its longest idle ones are closed', async (t) => {
+  const { open } = await serve(t, answers, { maxConnections: 5, perAddress: 3 });
+  const victim = await open('', '127.0.0.2');
+  const greedy: Socket[] = [];
+  for (let count = 0; count < 10; count++) greedy.push(await open());
+  t.deepEqual(await statusesOf([victim]), ['200']);
+  t.deepEqual(await statusesOf(greedy), [...Array(7).fill(null), '200', '200', '200']);
+});
+
+test('when no place is left, the address with most connections loses its longest idle one', async (t) => {
+  const { open } = await serve(t, answers, { maxConnections: 4, perAddress: 3 });
+  const victim = await open('', '127.0.0.2');
+  const greedy: Socket[] = [];
+  for (let count = 0; count < 3; count++) greedy.push(await open());
+  const other = await open('', '127.0.0.3');
+  t.deepEqual(await statusesOf([victim, other, ...greedy]), ['200', '200', null, '200', '200']);
+});
+
+test('behind a proxy, the requests in progress of each client address are limited, and those of the proxy are not', async (t) => {
+  const app = new Koa<State>({ proxy: true });
+  const held: (() => void)[] = [];
+  app.use(async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      ctx.status = error instanceof ServiceError ? ERRORS[error.code].status : 500;
+    }
+  });
+  app.use(limitRequests(2));
+  app.use(async (ctx) => {
+    if (ctx.path === '/held') await new Promise<void>((resolve) => held.push(resolve));
+    ctx.body = 'ok';
+  });
+  const { open } = await serve(t, app.callback(), { perAddress: null });
+  // As in docker/Caddyfile, the header has the address of the proxy's client.
+  const from = (address: string | null, path: string) => {
+    const forwarded = address === null ? '' : `X-Forwarded-For: ${address}\r\n`;
+    return open(`GET ${path} HTTP/1.1\r\nHost: x\r\n${forwarded}\r\n`);
+  };
+  const statusOf = async (socket: Socket) =>
+    /^HTTP\/1\.1 (\d+)/.exec(String(await once(socket, 'data')))?.[1];
+  const running = [await from('192.0.2.1', '/held'), await from('192.0.2.1', '/held')];
+  for (let count = 0; count < 3; count++) running.push(await from(null, '/held'));
+  await until('the requests have begun', async () => held.length === 5);
+  t.is(await statusOf(await from('192.0.2.1', '/')), '429');
+  t.is(await statusOf(await from('192.0.2.2', '/')), '200');
+  t.is(await statusOf(await from(null, '/')), '200');
+  for (const release of held) release();
+  for (const socket of running) t.is(await statusOf(socket), '200');
+  t.is(await statusOf(await from('192.0.2.1', '/')), '200');
 });
 
 /** Serves a stream whose only chunk is this body. */
@@ -223,8 +295,6 @@ test('a stream is sent completely if the client reads it', async (t) => {
   t.teardown(() => drain(server));
   t.true(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(body));
 });
-
-const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 test('the next request of a connection begins when the response before has been taken', async (t) => {
   const begun: string[] = [];
