@@ -25,6 +25,12 @@ const LIMITS = {
   perAddress: null,
 } satisfies ConnectionLimits & ServerOptions;
 
+/**
+ * Number of listeners of one event above which Node.js reports a leak. Limits, metrics and a stream add about a dozen for the
+ * end of a response.
+ */
+const MAX_LISTENERS = 20;
+
 type Limits = Omit<typeof LIMITS, 'perAddress'> & ConnectionLimits;
 
 /**
@@ -35,7 +41,10 @@ type Limits = Omit<typeof LIMITS, 'perAddress'> & ConnectionLimits;
 export function createPublicServer(listener: RequestListener, limits: Partial<Limits> = {}): Server {
   const { maxConnections, perAddress, ...options }: Limits = { ...LIMITS, ...limits };
   // The application refuses a request without a Host header with an error response of the usual format (problem.ts).
-  const queued = oneAtATime(listener);
+  const queued = oneAtATime((request, response) => {
+    response.setMaxListeners(MAX_LISTENERS);
+    listener(request, response);
+  });
   const server = createServer({ ...options, requireHostHeader: false }, queued);
   limitConnections(server, { maxConnections, perAddress });
   server.on('clientError', answerClientError);
