@@ -52,9 +52,11 @@ import { toolRoutes } from './calls/toolRoutes.ts';
 import { createUploadPlaces } from './calls/uploadPlaces.ts';
 import { dashboardRoutes } from './dashboard/dashboardRoutes.ts';
 import { codecRoutes } from './http/codecRoutes.ts';
+import { addressLimit, limitRequests } from './http/connectionLimit.ts';
 import type { State } from './http/context.ts';
 import type { ApiMetrics } from './http/metrics.ts';
 import { createServe } from './http/operation.ts';
+import { createPageLimit } from './http/pageLimit.ts';
 import { problems } from './http/problem.ts';
 import { createRateLimit } from './http/rateLimit.ts';
 import { traceRequests } from './http/traceRequests.ts';
@@ -132,6 +134,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const sendToAuth = createSendToAuth(auth);
   const oauth = createOauthServer(sendToAuth, env.PUBLIC_URL);
   const attemptLimit = createAttemptLimit(store, env.RATE_LIMIT);
+  const pageLimit = createPageLimit(env.RATE_LIMIT);
 
   metaRoutes(router, registry, env.PUBLIC_URL, deps.readiness);
   docsRoutes(router, env.PUBLIC_URL);
@@ -207,8 +210,14 @@ export function createApp(deps: AppDependencies): Koa<State> {
   accountRoutes(serve, { lists, keys, webhooks });
   const devices = createKnownDevices(deps.keyring, env);
   const forwardToAuth = createForwardToAuth(auth, attemptLimit, devices, mails.delivers);
-  authRoutes(router, forwardToAuth);
-  oauthRoutes(router, { oauth, connections, limit: attemptLimit, onFailure: keyAuthentication.onFailure });
+  authRoutes(router, forwardToAuth, pageLimit);
+  oauthRoutes(router, {
+    oauth,
+    connections,
+    limit: attemptLimit,
+    pageLimit,
+    onFailure: keyAuthentication.onFailure,
+  });
   const deviceLogin = createDeviceLogin({
     sendToAuth,
     logins: createDeviceLogins(store),
@@ -222,6 +231,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     dispatchEvents,
     authenticate: createAuthenticate(keyAuthentication),
     limit: attemptLimit,
+    pageLimit,
     onFailure: keyAuthentication.onFailure,
   });
   dashboardRoutes(router, {
@@ -230,6 +240,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     passkeySteps: createPasskeySteps(forwardToAuth, attemptLimit, devices),
     confirmPassword: createConfirmPassword(auth, attemptLimit, devices),
     countMail: attemptLimit.countMail,
+    pageLimit,
     auth,
     mails,
     sessions,
@@ -267,6 +278,8 @@ export function createApp(deps: AppDependencies): Koa<State> {
 
   if (env.OTEL_EXPORTER_OTLP_ENDPOINT !== null) app.use(traceRequests());
   app.use(problems(log, deps.metrics));
+  const perAddress = addressLimit(env);
+  if (env.TRUST_PROXY && perAddress !== null) app.use(limitRequests(perAddress));
   app.use(methodNotAllowed(router));
   app.use(router.routes());
   app.on('error', (error) => log.debug({ err: error }, 'connection error'));

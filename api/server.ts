@@ -44,6 +44,7 @@ import { createAuth } from './auth/auth.ts';
 import { openStripe } from './billing/openStripe.ts';
 import { createCallRunner } from './calls/callRunner.ts';
 import { watchOutages } from './calls/outages.ts';
+import { addressLimit } from './http/connectionLimit.ts';
 import { createApiMetrics } from './http/metrics.ts';
 import { createPublicServer } from './http/publicServer.ts';
 import { createMailer } from './mail/mailer.ts';
@@ -172,7 +173,10 @@ async function main(): Promise<void> {
       log,
     }),
   });
-  const server = open.adopt(createPublicServer(app.callback()), drain);
+  const server = open.adopt(
+    createPublicServer(app.callback(), { perAddress: env.TRUST_PROXY ? null : addressLimit(env) }),
+    drain,
+  );
   const baseUrl = await listen(server, env.HOST, env.PORT);
   reservedPorts.push(Number(new URL(baseUrl).port));
   if (publicUrl === '') publicUrl = baseUrl;

@@ -180,6 +180,12 @@ export const VARIABLES = {
     about:
       'Maximum number of calls of each pool that one API process runs at the same time. Further calls wait in the process; a free place goes to the account that runs the fewest calls. All API processes together need at least as many places as the pool has slots. No limit with `RATE_LIMIT=off`.',
   }),
+  CONNECTIONS_PER_ADDRESS: variable({
+    parse: (text) => integer(text, 1, 20_000),
+    fallback: 1000,
+    about:
+      'Maximum number of connections of one client address to an API process; for a further one, the longest idle connection of the address is closed. With `TRUST_PROXY`, it is the maximum number of requests of an address that are in progress, and the connections of the proxy are not limited. No limit with `RATE_LIMIT=off`.',
+  }),
   EGRESS_ALLOW: variable({
     parse: (text) => list(text).map(parseAllow),
     fallback: [],
@@ -408,6 +414,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     RATE_LIMIT: read('RATE_LIMIT', v.RATE_LIMIT, source),
     POOL_WAIT: read('POOL_WAIT', v.POOL_WAIT, source),
     CALLS_PER_POOL: read('CALLS_PER_POOL', v.CALLS_PER_POOL, source),
+    CONNECTIONS_PER_ADDRESS: read('CONNECTIONS_PER_ADDRESS', v.CONNECTIONS_PER_ADDRESS, source),
     EGRESS_ALLOW: read('EGRESS_ALLOW', v.EGRESS_ALLOW, source),
     GATEWAY_URL: read('GATEWAY_URL', v.GATEWAY_URL, source),
     GATEWAY_PORT: read('GATEWAY_PORT', v.GATEWAY_PORT, source),

@@ -13,6 +13,11 @@ export interface PendingAnswer {
    * call.
    */
   process: string | null;
+  /**
+   * Id of the response that is to carry the result. A form that is submitted twice has two; the later one counts. Calls of
+   * earlier versions have none.
+   */
+  response?: string;
   /** Code of the error that the caller got instead of a result; null: no response yet, or the connection was lost. */
   code: string | null;
 }

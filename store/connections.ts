@@ -11,6 +11,8 @@ export const ACCESS_TOKEN_PREFIX = 'ut_at_';
 export const REFRESH_TOKEN_PREFIX = 'ut_rt_';
 /** Form of an access token: `ACCESS_TOKEN_PREFIX` and letters that the plugin generates. */
 const ACCESS_TOKEN = /^ut_at_[A-Za-z]{32}$/;
+/** Form of a refresh token. */
+export const REFRESH_TOKEN = /^ut_rt_[A-Za-z]{32}$/;
 /** The resource for which access tokens are valid: the MCP endpoint, under whichever address a client knows it. */
 export const MCP_RESOURCE = 'urn:utility-tools:mcp';
 /** Maximum number of live connections per account. */
@@ -162,6 +164,7 @@ export function createConnections(store: Store): Connections {
     markUnused: (clientId) => releaseClients(store, [clientId]),
 
     async mayRefresh(refreshToken) {
+      if (!REFRESH_TOKEN.test(refreshToken)) return true;
       const hash = hashOauthToken(refreshToken.slice(REFRESH_TOKEN_PREFIX.length));
       const token = await oauthRefreshTokens.findOne({ token: hash });
       return token === null || (await live(token.referenceId)) !== null;

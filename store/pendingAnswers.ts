@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Filter } from 'mongodb';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { CallDoc, PendingAnswer } from './callDocs.ts';
 import type { Lease } from './lease.ts';
@@ -8,12 +10,12 @@ import type { Store } from './mongo.ts';
  * An API process's record of pending responses to callers that cannot request the result again.
  *
  * The document of such a call has `pendingAnswer` from the moment it is accepted, before its workflow starts. A
- * result counts as **delivered** when Node.js has handed the whole response to the operating system (`finish`), or
- * when the caller closed the connection; then `pendingAnswer` is removed. While it is set, a charged call is refunded
- * if the caller got an error (`code`) or if the API process with the connection is gone (its lease expired).
+ * result counts as **delivered** when the operating system has taken the whole response (`finish`); then `pendingAnswer`
+ * is removed. While it is set, a charged call is refunded if the caller got an error (`code`), or if no process will send
+ * the response: the connection ended before, or the API process with the connection is gone (its lease expired).
  */
 export interface PendingAnswers {
-  /** Value of `pendingAnswer` in a new call. */
+  /** Value of `pendingAnswer` in a new call; its response is a new one. */
   fresh(): PendingAnswer;
   /** Records that the response of a charged call was delivered. Returns at once and writes in the background. */
   delivered(callId: string): void;
@@ -26,16 +28,23 @@ export interface PendingAnswers {
    */
   assertPending(callId: string): Promise<void>;
   /**
-   * Records that this process will send the response of the call, instead of the process that recorded it before. Returns
-   * false if the response was already sent or given up.
+   * Records that a new response of this process will carry the result of the call, instead of the response that was recorded
+   * before. Returns null if that one was already sent or given up.
    */
-  adopt(callId: string): Promise<boolean>;
+  adopt(callId: string): Promise<PendingAnswer | null>;
   /**
    * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.
    * Retries until the record is written or the process ends; in the latter case the sweeper settles the call once the
    * lease of the process has expired.
    */
   undelivered(call: Pick<CallDoc, '_id'>, code: ErrorCode): Promise<void>;
+  /**
+   * Records that the connection ended before the response was complete. Retries as `undelivered`. No-op if another response
+   * has replaced this one (`adopt`).
+   *
+   * @param pending the record of the response
+   */
+  lost(callId: string, pending: PendingAnswer): Promise<void>;
   /** Writes the pending records to MongoDB; for a graceful shutdown. */
   close(): Promise<void>;
 }
@@ -56,6 +65,8 @@ export function createPendingAnswers(
   const closing = new AbortController();
   const mine = { 'pendingAnswer.process': processId };
   const done = { $unset: { pendingAnswer: '' as const } };
+  /** Calls that `assertPending` recorded as delivered before their results were sent. */
+  const early = new Set<string>();
   let unconfirmed: string[] = [];
   let timer: NodeJS.Timeout | undefined;
 
@@ -84,10 +95,27 @@ export function createPendingAnswers(
     }, CONFIRM_INTERVAL_MS).unref();
   }
 
+  const fresh = (): PendingAnswer => ({ process: processId, response: randomUUID(), code: null });
+
+  /** Records that no process will send the result. Retries until it is written or the process ends. */
+  async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<void> {
+    for (;;) {
+      closing.signal.throwIfAborted();
+      try {
+        await calls.updateOne(filter, { $set: { pendingAnswer: { process: null, code } } });
+        return;
+      } catch (error) {
+        onError(error);
+      }
+      await sleep(RETRY_MS, undefined, { signal: closing.signal });
+    }
+  }
+
   return {
-    fresh: () => ({ process: processId, code: null }),
+    fresh,
 
     delivered(callId) {
+      early.delete(callId);
       unconfirmed.push(callId);
       confirmLater();
       // Sent at the same time as the response, so that a process that is killed right afterwards has sent both. If
@@ -102,28 +130,29 @@ export function createPendingAnswers(
       if (isHeld()) return;
       const { matchedCount } = await calls.updateOne({ _id: callId, ...mine }, done);
       if (matchedCount === 0) throw new Error(`call ${callId} was refunded in the meantime`);
+      early.add(callId);
     },
 
     async adopt(callId) {
+      const pendingAnswer = fresh();
       const { matchedCount } = await calls.updateOne(
         { _id: callId, 'pendingAnswer.process': { $type: 'string' } },
-        { $set: { 'pendingAnswer.process': processId } },
+        { $set: { pendingAnswer } },
       );
-      return matchedCount > 0;
+      return matchedCount > 0 ? pendingAnswer : null;
     },
 
-    async undelivered({ _id }, code) {
-      const update = { $set: { pendingAnswer: { process: null, code } } };
-      for (;;) {
-        closing.signal.throwIfAborted();
-        try {
-          await calls.updateOne({ _id }, update);
-          return;
-        } catch (error) {
-          onError(error);
-        }
-        await sleep(RETRY_MS, undefined, { signal: closing.signal });
-      }
+    undelivered({ _id }, code) {
+      early.delete(_id);
+      return giveUp({ _id }, code);
+    },
+
+    lost(callId, { response }) {
+      const wasRecorded = early.delete(callId);
+      const recorded = wasRecorded
+        ? { pendingAnswer: { $exists: false } }
+        : { ...mine, ...(response !== undefined && { 'pendingAnswer.response': response }) };
+      return giveUp({ _id: callId, ...recorded }, null);
     },
 
     async close() {

@@ -96,6 +96,9 @@ interface Dependencies {
 /** Minimum interval in seconds between updates of a session's last use. */
 const SESSION_UPDATE_SECONDS = 3600;
 
+/** Form of the token of a password reset link, which better-auth generates. */
+const RESET_TOKEN = /^[A-Za-z0-9]{24}$/;
+
 /** Base URL if PUBLIC_URL is unset. better-auth trusts it as an origin, so it must be unresolvable (RFC 6761). */
 const NO_ORIGIN = 'http://unset.invalid';
 
@@ -272,6 +275,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     },
 
     async isResetTokenValid(token) {
+      if (!RESET_TOKEN.test(token)) return false;
       const expiry = await records.resetTokenExpiry(token);
       return expiry !== null && expiry > new Date();
     },

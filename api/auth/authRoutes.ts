@@ -4,6 +4,7 @@ import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { ownOrigin } from '../http/origin.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
 import type { AttemptLimit } from './attemptLimit.ts';
 import type { Auth } from './auth.ts';
 import type { KnownDevices } from './knownDevice.ts';
@@ -178,9 +179,14 @@ export async function sendResponse(ctx: Context, response: Response): Promise<vo
 /**
  * Registers the public routes of better-auth. Their error responses have better-auth's format, `{ code, message }`.
  */
-export function authRoutes(router: Router<State>, forwardToAuth: ForwardToAuth): void {
+export function authRoutes(
+  router: Router<State>,
+  forwardToAuth: ForwardToAuth,
+  pageLimit: Pick<PageLimit, 'count'>,
+): void {
   const route = (path: Path) => async (ctx: Context) => {
-    const body = hasBody(ctx) ? await readJson(ctx.req, BODY_BYTES) : null;
+    await pageLimit.count(ctx.ip);
+    const body = hasBody(ctx) ? await readJson(ctx, BODY_BYTES) : null;
     await sendResponse(ctx, await forwardToAuth(ctx, path, { search: ctx.search, body }));
   };
   for (const path of PATHS.get) router.get(`/api/auth/${path}`, route(path));

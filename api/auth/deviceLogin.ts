@@ -11,6 +11,9 @@ import type { SendToAuth } from './sendToAuth.ts';
 
 type Fields = Record<string, unknown>;
 
+/** Form of a device code: 32 bytes in base64url. */
+const DEVICE_CODE = /^[\w-]{43}$/;
+
 /** An answer to the command: JSON with a status. */
 export interface DeviceAnswer {
   status: number;
@@ -101,6 +104,7 @@ export function createDeviceLogin(deps: Dependencies): DeviceLogin {
     deny: (ctx, userCode) => decide(ctx, 'deny', userCode),
 
     async redeem(ctx, deviceCode) {
+      if (!DEVICE_CODE.test(deviceCode)) return oauthRefusal('invalid_grant', 'Invalid device code');
       const hash = hashDeviceCode(deviceCode);
       // Redeeming deletes the code.
       const newKey = await logins.keyOf(hash);

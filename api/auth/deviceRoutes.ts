@@ -3,6 +3,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { ApiKeys } from '../../store/apiKeys.ts';
 import { readForm } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
 import { actorOf } from './actor.ts';
 import type { AttemptLimit } from './attemptLimit.ts';
 import type { FailureLimit } from './authenticate.ts';
@@ -18,6 +19,7 @@ interface Dependencies {
   dispatchEvents(accountId: string): void;
   authenticate(ctx: Context): Promise<void>;
   limit: Pick<AttemptLimit, 'countRegistration'>;
+  pageLimit: PageLimit;
   onFailure: FailureLimit;
 }
 
@@ -29,15 +31,18 @@ function send(ctx: Context, { status, body }: DeviceAnswer): void {
 
 /** Registers the requests of `utility-tools login` and `logout`. The dashboard has the page for owners. */
 export function deviceRoutes(router: Router<State>, deps: Dependencies): void {
-  const { deviceLogin, apiKeys, dispatchEvents, authenticate, limit, onFailure } = deps;
+  const { deviceLogin, apiKeys, dispatchEvents, authenticate, limit, pageLimit, onFailure } = deps;
 
   router.post(`${AUTH_PATH}/device/code`, async (ctx: Context) => {
+    await pageLimit.count(ctx.ip);
     await limit.countRegistration(ctx.ip);
     send(ctx, await deviceLogin.start(ctx));
   });
 
   router.post(`${AUTH_PATH}/device/token`, async (ctx: Context) => {
-    const form = await readForm(ctx.req, BODY_BYTES);
+    await pageLimit.count(ctx.ip);
+    const form = await readForm(ctx, BODY_BYTES);
+    using _place = await pageLimit.enter(ctx.ip);
     const answer = await deviceLogin.redeem(ctx, form.get('device_code') ?? '');
     if (answer.body.error === 'invalid_grant') await onFailure(ctx.ip);
     send(ctx, answer);

@@ -34,6 +34,8 @@ interface StoredChange extends EmailChange {
 }
 
 const TOKEN_BYTES = 32;
+/** Form of a token: `TOKEN_BYTES` in base64url. */
+const TOKEN = /^[\w-]{43}$/;
 
 const identifierOf = (token: string): string => `change-email:${token}`;
 
@@ -66,9 +68,11 @@ export function createEmailChanges({ store, accounts, records }: Dependencies): 
       return token;
     },
 
-    find: async (token) => valid(await records.findVerification(identifierOf(token))),
+    find: async (token) =>
+      TOKEN.test(token) ? valid(await records.findVerification(identifierOf(token))) : null,
 
     async confirm(token) {
+      if (!TOKEN.test(token)) return null;
       const change = await valid(await records.consumeVerification(identifierOf(token)));
       if (change === null) return null;
       const outcome = await changeEmail(store, change);

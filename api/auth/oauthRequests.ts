@@ -1,11 +1,13 @@
 import { isRecord } from '../../schemas/isRecord.ts';
-import { MCP_RESOURCE } from '../../store/connections.ts';
+import { MCP_RESOURCE, REFRESH_TOKEN } from '../../store/connections.ts';
 import { OFFLINE_ACCESS } from './oauthPlugin.ts';
 
 /** Maximum length of the metadata of a client, in characters. */
 const NAME_LENGTH = 100;
 const URI_LENGTH = 2000;
 const REDIRECT_URIS = 10;
+/** Form of an authorization code, which the plugin generates. */
+const CODE = /^[A-Za-z0-9]{32}$/;
 
 /**
  * Replaces the address of the MCP endpoint by the resource that the plugin knows. Other resources stay, and the plugin
@@ -32,6 +34,12 @@ export function completeQuery(query: URLSearchParams, endpoint: string): void {
     query.set('scope', [...scopes, OFFLINE_ACCESS].join(' '));
   query.delete('max_age');
   if (query.get('prompt') !== 'none') query.delete('prompt');
+}
+
+/** Whether the code and the refresh token of a token request, if it has them, have the form of issued ones. */
+export function isGrantWellFormed(form: URLSearchParams): boolean {
+  const [code, refreshToken] = [form.get('code'), form.get('refresh_token')];
+  return (!code || CODE.test(code)) && (!refreshToken || REFRESH_TOKEN.test(refreshToken));
 }
 
 const isText = (value: unknown, length: number): value is string =>

@@ -3,10 +3,11 @@ import { isRecord } from '../../schemas/isRecord.ts';
 import type { Connections } from '../../store/connections.ts';
 import { readForm, readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
 import type { AttemptLimit } from './attemptLimit.ts';
 import type { FailureLimit } from './authenticate.ts';
 import { sendResponse } from './authRoutes.ts';
-import { nameResource, registrationOf } from './oauthRequests.ts';
+import { isGrantWellFormed, nameResource, registrationOf } from './oauthRequests.ts';
 import type { OauthServer } from './oauthServer.ts';
 import { AUTH_PATH } from './sendToAuth.ts';
 
@@ -22,6 +23,7 @@ interface Dependencies {
   oauth: OauthServer;
   connections: Pick<Connections, 'mayRefresh' | 'markUnused'>;
   limit: Pick<AttemptLimit, 'countRegistration'>;
+  pageLimit: PageLimit;
   onFailure: FailureLimit;
 }
 
@@ -34,7 +36,7 @@ function refuse(ctx: Context, error: string, description: string): void {
 
 /** Registers the metadata and the requests of OAuth clients. The dashboard has the pages for owners. */
 export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
-  const { oauth, connections, limit, onFailure } = deps;
+  const { oauth, connections, limit, pageLimit, onFailure } = deps;
 
   for (const path of METADATA_PATHS)
     router.get(path, (ctx: Context) => {
@@ -48,8 +50,9 @@ export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
   }
 
   router.post(`${AUTH_PATH}/oauth2/register`, async (ctx: Context) => {
+    await pageLimit.count(ctx.ip);
     await limit.countRegistration(ctx.ip);
-    const metadata = registrationOf(await readJson(ctx.req, BODY_BYTES));
+    const metadata = registrationOf(await readJson(ctx, BODY_BYTES));
     if (metadata === null)
       return refuse(ctx, 'invalid_client_metadata', 'redirect_uris or client_name are invalid or too long.');
     const response = await oauth.register(ctx, metadata);
@@ -60,14 +63,21 @@ export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
   });
 
   router.post(`${AUTH_PATH}/oauth2/token`, async (ctx: Context) => {
-    const form = await readForm(ctx.req, BODY_BYTES);
+    await pageLimit.count(ctx.ip);
+    const form = await readForm(ctx, BODY_BYTES);
+    if (!isGrantWellFormed(form))
+      return refuse(ctx, 'invalid_grant', 'The code or the refresh token is not valid.');
+    using _place = await pageLimit.enter(ctx.ip);
     nameResource(form, oauth.endpoint(ctx));
     if (!(await connections.mayRefresh(form.get('refresh_token') ?? '')))
       return refuse(ctx, 'invalid_grant', 'The connection has expired or was revoked. Connect again.');
     await answer(ctx, await oauth.forward(ctx, 'oauth2/token', form));
   });
 
-  router.post(`${AUTH_PATH}/oauth2/revoke`, async (ctx: Context) =>
-    answer(ctx, await oauth.forward(ctx, 'oauth2/revoke', await readForm(ctx.req, BODY_BYTES))),
-  );
+  router.post(`${AUTH_PATH}/oauth2/revoke`, async (ctx: Context) => {
+    await pageLimit.count(ctx.ip);
+    const form = await readForm(ctx, BODY_BYTES);
+    using _place = await pageLimit.enter(ctx.ip);
+    await answer(ctx, await oauth.forward(ctx, 'oauth2/revoke', form));
+  });
 }

@@ -31,7 +31,7 @@ export function stripeRoutes(
   { stripe, payments, dispatchEvents, log }: Dependencies,
 ): void {
   router.post('/stripe/webhook', async (ctx: Context) => {
-    const event = stripe.readEvent(await readBytes(ctx.req, EVENT_BYTES), ctx.get('Stripe-Signature'));
+    const event = stripe.readEvent(await readBytes(ctx, EVENT_BYTES), ctx.get('Stripe-Signature'));
     const logUnbookable = (why: string) =>
       log.error({ event: event.id, type: event.type, why }, 'a payment cannot be booked');
     ctx.body = { received: true };

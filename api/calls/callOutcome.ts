@@ -13,9 +13,11 @@ export interface CallOutcome {
   available: number | null;
   ending: { output: string | Buffer } | { error: ServiceError };
   /**
-   * Must be called when the response has been handed to the operating system, or when the caller has disconnected.
+   * Must be called once the response has ended. A result that did not reach the caller is refunded in the background.
+   *
+   * @param isComplete whether the operating system has taken the last byte of the response
    */
-  delivered(): void;
+  ended(isComplete: boolean): void;
   /** Must be awaited before an error is sent instead of the output; refunds the call. */
   undelivered(fault: unknown): Promise<void>;
 }
@@ -25,7 +27,7 @@ export type SettledOutcome = Pick<CallOutcome, 'ending' | 'available'>;
 
 /** How long a caller waits for the response. */
 export interface CallerWait {
-  /** Aborted when the caller disconnects. */
+  /** Aborted when the response has ended or the caller disconnects. */
   hangup: AbortSignal;
   /** When the response is due, as `performance.now()`, which changes of the system clock do not affect. */
   deadline: number;

@@ -25,6 +25,7 @@ import { retryStore, retryStoreUntilAborted } from '../../workers/platform/retry
 import { isCallFailure } from '../../workflows/contract.ts';
 import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
+import { createAccountPlaces } from './accountPlaces.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { type CallStep, createCallWorkflow } from './callWorkflow.ts';
 import { createFairQueue, type FairQueue, type Place } from './fairQueue.ts';
@@ -44,7 +45,7 @@ export interface ToolCallRequest {
   formId?: string | undefined;
   /** When the request arrived, as `performance.now()`. */
   arrivedAt: number;
-  /** Aborted when the caller disconnects. */
+  /** Aborted when the response has ended or the caller disconnects. */
   hangup: AbortSignal;
   /** Called when the workflow has been started. */
   onStart?: () => void;
@@ -131,6 +132,13 @@ const CANCEL_INTERVAL_MS = 200;
  * a workflow.
  */
 const TOUCH_INTERVAL_MS = 5000;
+/**
+ * Maximum number of stored results of one account that a process replays at the same time, from reading them to the end of
+ * the response. The largest have 50 MB.
+ */
+const MAX_REPLAYS = 4;
+const REPLAY_WAIT_MS = 10_000;
+const REPLAY_RETRY_S = 5;
 /** Maximum number of concurrent calls of one account in one pool. */
 export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
@@ -171,10 +179,11 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   const workflow = createCallWorkflow(deps.client, (error) =>
     log.warn({ err: error }, 'Temporal is unreachable; retrying'),
   );
-  const { resultOrRefund, refundCancelled, refundUnlessCharged, refundUndelivered } = createSettlement({
-    ...deps,
-    workflow,
-  });
+  const { resultOrRefund, refundCancelled, refundUnlessCharged, refundUndelivered, refundLost } =
+    createSettlement({
+      ...deps,
+      workflow,
+    });
   const places = deps.limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : deps.limits.CALLS_PER_POOL;
   const queues: Readonly<Record<Pool, FairQueue>> = {
     browser: createFairQueue(places),
@@ -192,6 +201,27 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     queues[pool].enter(accountId, signal).catch((error) => {
       throw new ServiceError('pool_busy', { cause: error });
     });
+
+  const replays = createAccountPlaces(MAX_REPLAYS);
+
+  /**
+   * Waits until a stored result may be replayed. The place is free again when the response has ended.
+   *
+   * @throws ServiceError rate_limited
+   */
+  async function takeReplayPlace(accountId: string, { hangup }: CallerWait): Promise<void> {
+    const signal = AbortSignal.any([hangup, AbortSignal.timeout(REPLAY_WAIT_MS)]);
+    const place = await replays.enter(accountId, signal).catch((error) => {
+      throw new ServiceError('rate_limited', {
+        detail: `At most ${MAX_REPLAYS} large results of an account are replayed at the same time.`,
+        retryAfter: REPLAY_RETRY_S,
+        cause: error,
+      });
+    });
+    const leave = () => place[Symbol.dispose]();
+    if (hangup.aborted) leave();
+    else hangup.addEventListener('abort', leave, { once: true });
+  }
 
   /**
    * Moves the input to MongoDB if it is too large for a workflow payload, and returns the request with the reference.
@@ -266,7 +296,11 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       callId: row._id,
       requestId: row.requestId,
       replayed,
-      delivered: () => (row.pendingAnswer === undefined ? undefined : answers.delivered(row._id)),
+      ended(isComplete: boolean) {
+        if (row.pendingAnswer === undefined) return;
+        if (isComplete) answers.delivered(row._id);
+        else refundLost(row, row.pendingAnswer);
+      },
       undelivered: (fault: unknown) =>
         row.pendingAnswer === undefined ? Promise.resolve() : refundUndelivered(row, fault, 'internal', wait),
     };
@@ -304,6 +338,9 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     } finally {
       hangup.removeEventListener('abort', cancel);
     }
+    // A small result is part of the workflow's own.
+    const isStored = 'stored' in result.result;
+    if (replayed && isStored && row.pendingAnswer === undefined) await takeReplayPlace(row.accountId, wait);
     return respond(await resultOrRefund(row, async () => result, wait));
   }
 
@@ -368,15 +405,17 @@ export function createCallRunner(deps: Dependencies): CallRunner {
         if (keyring.mac('fingerprint', text, known.slice(0, known.indexOf(':'))) !== known)
           throw new ServiceError('idempotency_key_mismatch');
         // A form of the dashboard was submitted twice: this request takes over answering the call.
-        if (row.pendingAnswer !== undefined && !(await answers.adopt(row._id))) {
+        const adopted = row.pendingAnswer === undefined ? undefined : await answers.adopt(row._id);
+        if (adopted === null) {
           const { pendingAnswer, ...now } = (await calls.find(row._id)) ?? row;
           if (pendingAnswer !== undefined || now.idempotency === undefined)
             throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
           return awaitOutcome(now, null, wait, true);
         }
-        if (row.state !== 'running') return awaitOutcome(row, null, wait, true);
+        const current = adopted === undefined ? row : { ...row, pendingAnswer: adopted };
+        if (row.state !== 'running') return awaitOutcome(current, null, wait, true);
         await calls.touch(row._id);
-        return awaitOutcome(row, { request: requestFor(row, policyAfter(0)), running: 1 }, wait, true);
+        return awaitOutcome(current, { request: requestFor(row, policyAfter(0)), running: 1 }, wait, true);
       };
 
       if (idempotencyKey !== null) {

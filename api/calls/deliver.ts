@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { CallOutcome } from './callOutcome.ts';
 
 /**
- * Builds the response to a call and records its delivery. If building fails, the call is refunded. The result counts
- * as delivered when the response emits `close`: either all of it was handed to the operating system, or the caller
- * disconnected.
+ * Builds the response to a call and records how it ended. If building fails, the call is refunded. Every response emits
+ * `close`. The result counts as delivered only if `finish` came before it: Node.js emits `finish` when the operating
+ * system has taken the last byte, and not on a connection that was closed or reset before, whichever side did it.
  *
  * @throws what `build` throws
  */
@@ -20,6 +20,7 @@ export async function deliver(
     await outcome.undelivered(fault);
     throw fault;
   }
-  if (response.closed) outcome.delivered();
-  else response.once('close', outcome.delivered);
+  const onClose = () => outcome.ended(response.writableFinished);
+  if (response.closed) onClose();
+  else response.once('close', onClose);
 }

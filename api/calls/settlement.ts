@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { untilAborted } from '../../egress/clock.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
+import type { CallDoc, PendingAnswer } from '../../store/callDocs.ts';
 import type { Calls } from '../../store/calls.ts';
 import type { Ledger, Settled } from '../../store/ledger.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
@@ -40,6 +40,11 @@ export interface Settlement {
    * due. In the latter case the refund continues in the background, or the sweeper makes it.
    */
   refundUndelivered(row: CallDoc, fault: unknown, code: ErrorCode, wait: CallerWait): Promise<void>;
+  /**
+   * Refunds a charged call, in the background, whose connection ended before the result was sent. A call with side effects
+   * outside the service (`actsOnWorld`) stays charged.
+   */
+  refundLost(row: CallDoc, pending: PendingAnswer): void;
 }
 
 interface Dependencies {
@@ -47,7 +52,7 @@ interface Dependencies {
   ledger: Pick<Ledger, 'settle'>;
   results: Pick<Results, 'read'>;
   calls: Pick<Calls, 'find'>;
-  answers: Pick<PendingAnswers, 'assertPending' | 'undelivered'>;
+  answers: Pick<PendingAnswers, 'assertPending' | 'undelivered' | 'lost'>;
   undelivered: Pick<Undelivered, 'settle'>;
   dispatchEvents: DispatchEvents;
   log: Logger;
@@ -99,6 +104,13 @@ export function createSettlement(deps: Dependencies): Settlement {
     await settleWhileWaiting({ ...row, state: 'charged' }, code, wait);
   }
 
+  async function settleLost(row: CallDoc, pending: PendingAnswer): Promise<void> {
+    await answers.lost(row._id, pending);
+    // The sweeper only removes the mark of such a call.
+    if (row.actsOnWorld) return;
+    if (await undelivered.settle({ ...row, state: 'charged' }, 'cancelled')) dispatchEvents(row.accountId);
+  }
+
   async function read(row: CallDoc, result: ToolResult, wait: CallerWait): Promise<string | Buffer> {
     if ('output' in result) return JSON.stringify(result.output);
     const signal = timeLeft(wait);
@@ -140,6 +152,12 @@ export function createSettlement(deps: Dependencies): Settlement {
   return {
     resultOrRefund: (row, callResult, wait) => resultOrRefund(row, callResult, wait),
     refundUndelivered,
+
+    refundLost(row, pending) {
+      settleLost(row, pending).catch((error) =>
+        log.warn({ err: error, callId: row._id }, 'refund failed; the sweeper will retry it'),
+      );
+    },
 
     async refundCancelled(row, wait) {
       const now = (await calls.find(row._id).catch(() => null)) ?? row;

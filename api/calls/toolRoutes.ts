@@ -56,7 +56,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
 
   async function receive(ctx: Context, tool: ToolDefinition): Promise<Record<string, unknown>> {
     using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
-    return await readJson(ctx.req, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES);
+    return await readJson(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES);
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../schemas/errors.ts';
-import { createFairQueue, type FairQueue } from './fairQueue.ts';
+import { createAccountPlaces } from './accountPlaces.ts';
 
 /** Limits how many large request bodies of one account are received at the same time. */
 export interface UploadPlaces {
@@ -28,32 +28,18 @@ const isSmall = ({ headers }: IncomingMessage): boolean =>
 
 /** @param waitMs maximum wait for a place in milliseconds; set by tests */
 export function createUploadPlaces(waitMs = WAIT_MS): UploadPlaces {
-  /** The queues of accounts that are sending large bodies, and how many requests use each. */
-  const queues = new Map<string, { queue: FairQueue; users: number }>();
+  const places = createAccountPlaces(PLACES);
 
   return {
     async enter(accountId, request) {
       if (isSmall(request)) return NO_PLACE;
-      const account = queues.get(accountId) ?? { queue: createFairQueue(PLACES), users: 0 };
-      queues.set(accountId, account);
-      account.users++;
-      const leave = () => {
-        if (--account.users === 0) queues.delete(accountId);
-      };
       const closed = new AbortController();
       const onClose = () => closed.abort();
       request.once('close', onClose);
       try {
         const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(waitMs)]);
-        const place = await account.queue.enter(accountId, signal);
-        return {
-          [Symbol.dispose]() {
-            place[Symbol.dispose]();
-            leave();
-          },
-        };
+        return await places.enter(accountId, signal);
       } catch (error) {
-        leave();
         throw new ServiceError('rate_limited', {
           detail: `At most ${PLACES} large request bodies of an account are received at the same time.`,
           retryAfter: RETRY_AFTER_S,

@@ -34,6 +34,7 @@ import type { StripeService } from '../billing/stripeService.ts';
 import type { ToolCallService } from '../calls/toolCallService.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
 import type { Mails } from '../mail/messages.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
@@ -78,6 +79,7 @@ interface Dependencies {
   passkeys: Passkeys;
   passkeySteps: PasskeySteps;
   countMail: AttemptLimit['countMail'];
+  pageLimit: PageLimit;
   auth: Auth;
   mails: Mails;
   sessions: Sessions;

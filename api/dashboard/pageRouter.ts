@@ -10,6 +10,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import { readForm } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { isSameOrigin } from '../http/origin.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
 import { sendProblem, toServiceError } from '../http/problem.ts';
 import { type Failure, failureOf } from './components/alert.ts';
 import { FORM_TOKEN } from './components/form.ts';
@@ -75,7 +76,10 @@ interface PageOptions {
 
 /** Registers pages with shared headers, access checks and error pages. */
 export interface PageRouter {
-  /** Registers a page that needs no session. */
+  /**
+   * Registers a page that needs no session. GET requests wait for one of the places for requests without a session. Forms
+   * that read MongoDB before another limit take a place themselves, once their body has been received.
+   */
   public(method: 'get' | 'post', path: string, handler: (ctx: Context) => Promise<void>): void;
   /** Registers a page for signed-in users; other visitors are redirected to the sign-in page. */
   get(path: string, handler: (visit: Visit) => Promise<void>, options?: PageOptions): void;
@@ -90,6 +94,7 @@ interface Dependencies {
   accounts: Accounts;
   broadcasts: Pick<Broadcasts, 'current'>;
   rateLimit(ctx: Context): Promise<void>;
+  pageLimit: PageLimit;
   env: Pick<Env, 'PUBLIC_URL'>;
   log: Logger;
 }
@@ -111,7 +116,7 @@ export const formsMayLeadTo = (ctx: Context, origin: string): void =>
   ctx.set(CSP, policy(`'self' ${origin}`));
 
 export const readFields = (ctx: Context, formBytes = FORM_BYTES): Promise<URLSearchParams> =>
-  readForm(ctx.req, formBytes);
+  readForm(ctx, formBytes);
 
 /** Runs the action of a form. A refusal is shown on the page of the form, with the status of the error. */
 export async function attempt(
@@ -137,7 +142,7 @@ function isSame(given: string, expected: string): boolean {
 }
 
 export function createPageRouter(router: Router<State>, deps: Dependencies): PageRouter {
-  const { sessions, accounts, broadcasts, rateLimit, env, log } = deps;
+  const { sessions, accounts, broadcasts, rateLimit, pageLimit, env, log } = deps;
 
   const refuse = (ctx: Context, message: string) => {
     const { requestId } = ctx.state;
@@ -170,7 +175,13 @@ export function createPageRouter(router: Router<State>, deps: Dependencies): Pag
   }
 
   return {
-    public: (method, path, handler) => router[method](path, page, handler),
+    public: (method, path, handler) =>
+      router[method](path, page, async (ctx) => {
+        await pageLimit.count(ctx.ip);
+        if (method === 'post') return handler(ctx);
+        using _place = await pageLimit.enter(ctx.ip);
+        await handler(ctx);
+      }),
 
     notFound: (path) =>
       router.all(path, page, () => {

@@ -1,15 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
-import { createBufferBudget } from './bufferBudget.ts';
 import { parseFields } from './formFields.ts';
+import { createHeldBytes, holderOf, type Sender } from './heldBytes.ts';
 import { exceededBound, startsObject } from './jsonBounds.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** Maximum time in milliseconds to receive a body; after that the connection is closed. */
 const BODY_TIMEOUT_MS = 30_000;
-/** Maximum memory in bytes for all bodies that are being received. */
+/**
+ * Maximum memory in bytes for all bodies that are being received. Above it, the address or account that holds most loses
+ * connections.
+ */
 const BODIES_BYTES = 96 * 1024 * 1024;
 /**
  * A body may arrive in `PIECES` pieces plus one for each `PIECE_BYTES`. Node.js handles each HTTP chunk separately,
@@ -25,7 +28,7 @@ const FORM_FIELDS = 1000;
  */
 const DRAIN_MS = 10_000;
 
-const bodies = createBufferBudget(BODIES_BYTES);
+const bodies = createHeldBytes(BODIES_BYTES);
 
 const maxPieces = (bytes: number): number => PIECES + bytes / PIECE_BYTES;
 
@@ -49,13 +52,19 @@ function isOfType({ headers }: IncomingMessage, type: string): boolean {
   );
 }
 
+/** A request whose body is read, and its client. */
+interface Received extends Sender {
+  req: IncomingMessage;
+}
+
 /**
  * Reads the body of a request.
  *
  * @param limit maximum size in bytes
  * @throws ServiceError body_too_large; malformed_json if the body is incomplete or arrives in too many small pieces
  */
-export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+export async function readBytes(ctx: Received, limit: number): Promise<Buffer> {
+  const request = ctx.req;
   const tooLarge = new ServiceError('body_too_large', {
     detail: `The body must have at most ${limit} bytes.`,
   });
@@ -63,7 +72,7 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
   const chunks: Buffer[] = [];
   let size = 0;
   const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
-  using share = bodies.open(() => request.destroy());
+  using share = bodies.open(holderOf(ctx), () => request.destroy());
   try {
     // A refusal must not destroy the connection: a client that is still sending would see a broken connection instead
     // of the response. `drainRequest` receives the rest.
@@ -124,9 +133,9 @@ export function drainRequest(request: IncomingMessage, response: ServerResponse,
  * @param limit maximum size in bytes
  * @throws ServiceError unsupported_media_type, body_too_large, malformed_json, invalid_input
  */
-export async function readJson(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
-  if (!isOfType(request, JSON_TYPE)) throw new ServiceError('unsupported_media_type');
-  const bytes = await readBytes(request, limit);
+export async function readJson(ctx: Received, limit: number): Promise<Record<string, unknown>> {
+  if (!isOfType(ctx.req, JSON_TYPE)) throw new ServiceError('unsupported_media_type');
+  const bytes = await readBytes(ctx, limit);
   if (!startsObject(bytes)) throw new ServiceError('malformed_json');
   const exceeded = exceededBound(bytes);
   if (exceeded !== null) throw invalidInput([exceeded]);
@@ -146,12 +155,12 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
  * @param limit maximum size of the body in bytes
  * @throws ServiceError unsupported_media_type, body_too_large, invalid_input
  */
-export async function readForm(request: IncomingMessage, limit: number): Promise<URLSearchParams> {
-  if (!isOfType(request, FORM_TYPE))
+export async function readForm(ctx: Received, limit: number): Promise<URLSearchParams> {
+  if (!isOfType(ctx.req, FORM_TYPE))
     throw new ServiceError('unsupported_media_type', {
       detail: 'The form must be sent as application/x-www-form-urlencoded in UTF-8.',
     });
-  const fields = await parseFields(await readBytes(request, limit), FORM_FIELDS);
+  const fields = await parseFields(await readBytes(ctx, limit), FORM_FIELDS);
   if (fields === null)
     throw invalidInput([{ pointer: '', message: `must not have more than ${FORM_FIELDS} fields` }]);
   return fields;

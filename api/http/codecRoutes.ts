@@ -111,7 +111,7 @@ export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dep
       throw new ServiceError('missing_api_key', { detail: 'Sign in to the dashboard as an operator first.' });
     if (user.role !== 'operator')
       throw new ServiceError('insufficient_scope', { detail: 'Only operators can read payloads.' });
-    const { payloads } = validate(await readJson(ctx.req, BODY_BYTES));
+    const { payloads } = validate(await readJson(ctx, BODY_BYTES));
     const decoded = await Promise.all(payloads.map(decode));
     ctx.set('Cache-Control', 'no-store');
     ctx.body = {

@@ -24,9 +24,20 @@ export interface Document {
   compressed: Partial<Record<Coding, Promise<Buffer>>>;
 }
 
+/** The bodies of all documents. */
+const shared = new WeakSet<Buffer>();
+
+/** Whether a response body is that of a document, which is held once for all clients. */
+export const isShared = (body: unknown): boolean => Buffer.isBuffer(body) && shared.has(body);
+
+function share(body: Buffer): Buffer {
+  shared.add(body);
+  return body;
+}
+
 /** Creates a document from its content. @param type media type, with its charset */
 export function createDocument(type: string, content: string | Buffer): Document {
-  const body = Buffer.from(content);
+  const body = share(Buffer.from(content));
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
   return { type, body, etag, compressed: {} };
 }
@@ -49,7 +60,7 @@ export async function sendDocument(ctx: Context, document: Document): Promise<vo
     ctx.body = document.body;
     return;
   }
-  document.compressed[coding] ??= CODINGS[coding](document.body);
+  document.compressed[coding] ??= CODINGS[coding](document.body).then(share);
   ctx.set('Content-Encoding', coding);
   ctx.body = await document.compressed[coding];
 }

@@ -12,8 +12,6 @@ import type { TakeTokens } from './rateLimit.ts';
 import { createValidator } from './validator.ts';
 
 const BODY_BYTES = 100_000;
-/** A download that the client does not read for this long is aborted, which also closes its MongoDB cursor. */
-export const STALL_TIMEOUT_MS = 60_000;
 const NO_FIELDS: ObjectSchema = { type: 'object', properties: {}, required: [], additionalProperties: false };
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
 
@@ -70,13 +68,12 @@ async function readBody(ctx: Context, { body }: Operation): Promise<Record<strin
   if (body === undefined) return {};
   const { 'content-length': length = '0', 'transfer-encoding': coding } = ctx.req.headers;
   const isEmpty = length === '0' && coding === undefined;
-  return isEmpty && body.required.length === 0 ? {} : readJson(ctx.req, BODY_BYTES);
+  return isEmpty && body.required.length === 0 ? {} : readJson(ctx, BODY_BYTES);
 }
 
 function sendDownload(ctx: Context, type: string, { fileName, body }: Download): void {
   ctx.attachment(fileName);
   ctx.type = type;
-  ctx.res.setTimeout(STALL_TIMEOUT_MS);
   ctx.body = body;
 }
 

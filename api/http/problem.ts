@@ -6,6 +6,7 @@ import { cutText, ERRORS, ServiceError } from '../../schemas/errors.ts';
 import type { PhaseTimes } from '../calls/phases.ts';
 import { drainRequest } from './body.ts';
 import type { CallRecord, Context, State } from './context.ts';
+import { holderOf } from './heldBytes.ts';
 import { limitSending } from './limitSending.ts';
 import type { ApiMetrics } from './metrics.ts';
 
@@ -99,7 +100,8 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request' | 'pha
       sendProblem(ctx, toServiceError(error, log, requestId), requestId);
     }
     drainRequest(ctx.req, ctx.res);
-    limitSending(ctx.res, ctx.body);
+    const body = limitSending(ctx.res, ctx.body, holderOf(ctx));
+    if (body !== ctx.body) ctx.body = body;
     const ms = performance.now() - ctx.state.arrivedAt;
     metrics.request(ctx, ms / 1000);
     const { call } = ctx.state;

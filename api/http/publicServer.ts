@@ -1,5 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { answerClientError, answerConnect } from './clientError.ts';
+import { type ConnectionLimits, limitConnections } from './connectionLimit.ts';
+import { oneAtATime } from './requestQueue.ts';
 
 const LIMITS = {
   /** Maximum size of the headers of a request in bytes; the default of Node.js. */
@@ -18,27 +20,37 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   /** Interval in milliseconds at which Node.js checks `headersTimeout` and `requestTimeout`. */
   connectionsCheckingInterval: 5000,
-  /**
-   * Maximum number of concurrent connections; further connections are closed at once. An idle connection takes about
-   * 10 KB.
-   */
+  /** Maximum number of concurrent connections. An idle connection takes about 10 KB. */
   maxConnections: 20_000,
-};
+  perAddress: null,
+} satisfies ConnectionLimits & ServerOptions;
+
+/**
+ * Number of listeners of one event above which Node.js reports a leak. Limits, metrics and a stream add about a dozen for the
+ * end of a response.
+ */
+const MAX_LISTENERS = 20;
+
+type Limits = Omit<typeof LIMITS, 'perAddress'> & ConnectionLimits;
 
 /**
  * Creates the HTTP server to which callers connect.
  *
- * @param limits overrides of the limits, for tests
+ * @param limits overrides of the limits
  */
-export function createPublicServer(listener: RequestListener, limits: Partial<typeof LIMITS> = {}): Server {
-  const { maxConnections, ...options } = { ...LIMITS, ...limits };
+export function createPublicServer(listener: RequestListener, limits: Partial<Limits> = {}): Server {
+  const { maxConnections, perAddress, ...options }: Limits = { ...LIMITS, ...limits };
   // The application refuses a request without a Host header with an error response of the usual format (problem.ts).
-  const server = createServer({ ...options, requireHostHeader: false }, listener);
-  server.maxConnections = maxConnections;
+  const queued = oneAtATime((request, response) => {
+    response.setMaxListeners(MAX_LISTENERS);
+    listener(request, response);
+  });
+  const server = createServer({ ...options, requireHostHeader: false }, queued);
+  limitConnections(server, { maxConnections, perAddress });
   server.on('clientError', answerClientError);
   server.on('connect', answerConnect);
   // Requests with an `Expect` header other than 100-continue are handled as usual, which RFC 9110 permits (section
   // 10.1.1); the refusal of Node.js would have no body.
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', queued);
   return server;
 }

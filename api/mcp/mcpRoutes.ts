@@ -10,7 +10,6 @@ import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import type { UploadPlaces } from '../calls/uploadPlaces.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import { STALL_TIMEOUT_MS } from '../http/operation.ts';
 import { isRebound, isSameOrigin } from '../http/origin.ts';
 
 const PATH = '/mcp';
@@ -66,7 +65,7 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
 
   async function receive(ctx: Context): Promise<Record<string, unknown>> {
     using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
-    return await readJson(ctx.req, largest + ENVELOPE_BYTES);
+    return await readJson(ctx, largest + ENVELOPE_BYTES);
   }
 
   router.get(METADATA_PATH, (ctx) => {
@@ -110,7 +109,6 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
     const type = response.headers.get('Content-Type') ?? '';
     ctx.status = response.status;
     if (type.startsWith('text/event-stream')) {
-      ctx.res.setTimeout(STALL_TIMEOUT_MS);
       ctx.body = response.body;
     } else ctx.body = Buffer.from(await response.arrayBuffer());
     ctx.type = type;

@@ -116,7 +116,7 @@ export function trialRoutes(router: Router<State>, deps: Dependencies): void {
       try {
         outages.refuse('mongodb');
         await limit(ctx.ip);
-        const form = await readForm(ctx.req, FORM_BYTES);
+        const form = await readForm(ctx, FORM_BYTES);
         input = Object.fromEntries(
           trial.fields.map((name) => [name, (form.get(name) ?? '').slice(0, TRIAL_CHARACTERS)]),
         );

@@ -204,10 +204,17 @@ test.serial(
     t.log(`${rows.length} accepted, ${charged} charged`);
     t.true(rows.every(({ state, code }) => (state === 'charged') === (code === null)));
     t.true(rows.every(({ code }) => code === null || code === 'cancelled'));
-    const { balance, running } = await accountOf(store, account.accountId);
-    t.is(balance, 1000 - charged);
+    // A result that did not leave before the disconnect is returned.
+    const { accountId } = account;
+    await until('every response is settled', async () => {
+      const open = await store.calls.countDocuments({ accountId, pendingAnswer: { $exists: true } });
+      return open === 0;
+    });
+    const returned = await store.entries.countDocuments({ accountId, reference: /^call / });
+    const { balance, running } = await accountOf(store, accountId);
+    t.is(balance, 1000 - charged + returned);
     t.is(running.cpu, 0);
-    const lines = await store.entries.countDocuments({ accountId: account.accountId, type: 'charge' });
+    const lines = await store.entries.countDocuments({ accountId, type: 'charge' });
     t.is(lines, charged);
   },
 );

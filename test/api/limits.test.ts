@@ -1,11 +1,15 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
+import Koa from 'koa';
 import { createUploadPlaces } from '../../api/calls/uploadPlaces.ts';
-import { drainRequest } from '../../api/http/body.ts';
-import { createBufferBudget } from '../../api/http/bufferBudget.ts';
+import { drainRequest, readBytes } from '../../api/http/body.ts';
+import { limitRequests } from '../../api/http/connectionLimit.ts';
+import type { State } from '../../api/http/context.ts';
 import { parseFields } from '../../api/http/formFields.ts';
+import { createHeldBytes, type Holder } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
 import { limitSending } from '../../api/http/limitSending.ts';
 import { createPublicServer } from '../../api/http/publicServer.ts';
@@ -55,32 +59,44 @@ test('a form has a maximum number of fields', async (t) => {
   t.is(await parseFields(Buffer.from('&'.repeat(1000)), 2), null);
 });
 
-test('when all holders together exceed the buffer budget, the oldest holders are evicted', (t) => {
-  const held = createBufferBudget(100);
+const client = (address: string, account: string | null = null): Holder => ({ address, account });
+
+test('when all clients together hold too many bytes, the address or account that holds most loses its largest share', (t) => {
+  const held = createHeldBytes(100);
   const evicted: string[] = [];
-  const share = (name: string) => held.open(() => evicted.push(name));
-  const [first, second, third] = [share('first'), share('second'), share('third')];
-  first.add(60);
-  second.add(40);
+  const share = (name: string, holder: Holder) => held.open(holder, () => evicted.push(name));
+  const victim = share('victim', client('192.0.2.1', 'acc_1'));
+  victim.add(40);
+  const [small, large] = [
+    share('small', client('192.0.2.2', 'acc_2')),
+    share('large', client('192.0.2.2', 'acc_3')),
+  ];
+  small.add(21);
+  large.add(29);
   t.deepEqual(evicted, []);
-  third.add(1);
-  t.deepEqual(evicted, ['first']);
-  first.add(1000);
-  first[Symbol.dispose]();
-  third.add(59);
-  t.deepEqual(evicted, ['first']);
-  second[Symbol.dispose]();
-  third.add(40);
-  t.deepEqual(evicted, ['first']);
-  third.add(1);
-  t.deepEqual(evicted, ['first', 'third']);
+  small.add(11);
+  t.deepEqual(evicted, ['small'], 'one address, two accounts');
+  small.add(1000);
+  small[Symbol.dispose]();
+  large.add(31);
+  t.deepEqual(evicted, ['small']);
+  large[Symbol.dispose]();
+  const spread = [1, 2, 3].map((index) => share(`spread ${index}`, client(`2001:db8:${index}::1`, 'acc_4')));
+  for (const it of spread) it.add(20);
+  victim.add(1);
+  t.deepEqual(evicted, ['small', 'spread 1'], 'one account, three addresses');
+  spread[1]?.add(-20);
+  victim.add(30);
+  t.deepEqual(evicted, ['small', 'spread 1'], 'bytes that are no longer held');
 });
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 async function serve(
   t: ExecutionContext,
   listener: RequestListener,
   limits: Parameters<typeof createPublicServer>[1] = {},
-): Promise<{ server: Server; open(bytes?: string): Promise<Socket> }> {
+): Promise<{ server: Server; open(bytes?: string, localAddress?: string): Promise<Socket> }> {
   const server = createPublicServer(listener, { connectionsCheckingInterval: 50, ...limits });
   const { hostname, port } = new URL(await listen(server, '127.0.0.1', 0));
   const sockets: Socket[] = [];
@@ -90,8 +106,8 @@ async function serve(
   });
   return {
     server,
-    async open(bytes = '') {
-      const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    async open(bytes = '', localAddress = '127.0.0.1') {
+      const socket = connect({ port: Number(port), host: hostname, localAddress, allowHalfOpen: true });
       sockets.push(socket.on('error', () => undefined));
       await once(socket, 'connect');
       socket.write(bytes);
@@ -163,22 +179,168 @@ test('a connection whose request body stays incomplete is closed at the timeout 
   await assertCloses(t, server);
 });
 
-test('connections above the limit are closed at once, and the other connections are served', async (t) => {
-  const { open } = await serve(t, answers, { maxConnections: 2 });
-  const first = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  t.regex(String(await once(first, 'data')), /200 OK/);
-  await open();
+test('a connection above the limit is closed if the others are busy, and they are served', async (t) => {
+  const responses: ServerResponse[] = [];
+  const { open } = await serve(t, (_request, response) => responses.push(response), { maxConnections: 2 });
+  const busy = [await open(get('/')), await open(get('/'))];
+  await until('both requests have begun', async () => responses.length === 2);
   const third = await open();
   third.resume();
   await Promise.race([once(third, 'end'), once(third, 'close')]);
-  first.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  t.regex(String(await once(first, 'data')), /200 OK/);
+  for (const response of responses) response.end('ok');
+  for (const socket of busy) t.regex(String(await once(socket, 'data')), /200 OK/);
+});
+
+/** The statuses of a request on each connection; null for connections that the server has closed. */
+const statusesOf = (sockets: readonly Socket[]): Promise<(string | null)[]> =>
+  Promise.all(
+    sockets.map(async (socket) => {
+      if (socket.destroyed || socket.readableEnded) return null;
+      socket.write(get('/'));
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+      await Promise.race(
+        ['data', 'end', 'close'].map((event) => new Promise((done) => socket.once(event, done))),
+      );
+      return /^HTTP\/1\.1 (\d+)/.exec(Buffer.concat(chunks).toString())?.[1] ?? null;
+    }),
+  );
+
+test('one address cannot have all connections: its longest idle ones are closed', async (t) => {
+  const { open } = await serve(t, answers, { maxConnections: 5, perAddress: 3 });
+  const victim = await open('', '127.0.0.2');
+  const greedy: Socket[] = [];
+  for (let count = 0; count < 10; count++) greedy.push(await open());
+  t.deepEqual(await statusesOf([victim]), ['200']);
+  t.deepEqual(await statusesOf(greedy), [...Array(7).fill(null), '200', '200', '200']);
+});
+
+test('when no place is left, the address with most connections loses its longest idle one', async (t) => {
+  const { open } = await serve(t, answers, { maxConnections: 4, perAddress: 3 });
+  const victim = await open('', '127.0.0.2');
+  const greedy: Socket[] = [];
+  for (let count = 0; count < 3; count++) greedy.push(await open());
+  const other = await open('', '127.0.0.3');
+  t.deepEqual(await statusesOf([victim, other, ...greedy]), ['200', '200', null, '200', '200']);
+});
+
+test('behind a proxy, the requests in progress of each client address are limited, and those of the proxy are not', async (t) => {
+  const app = new Koa<State>({ proxy: true });
+  const held: (() => void)[] = [];
+  app.use(async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      ctx.status = error instanceof ServiceError ? ERRORS[error.code].status : 500;
+    }
+  });
+  app.use(limitRequests(2));
+  app.use(async (ctx) => {
+    if (ctx.path === '/held') await new Promise<void>((resolve) => held.push(resolve));
+    ctx.body = 'ok';
+  });
+  const { open } = await serve(t, app.callback(), { perAddress: null });
+  // As in docker/Caddyfile, the header has the address of the proxy's client.
+  const from = (address: string | null, path: string) => {
+    const forwarded = address === null ? '' : `X-Forwarded-For: ${address}\r\n`;
+    return open(`GET ${path} HTTP/1.1\r\nHost: x\r\n${forwarded}\r\n`);
+  };
+  const statusOf = async (socket: Socket) =>
+    /^HTTP\/1\.1 (\d+)/.exec(String(await once(socket, 'data')))?.[1];
+  const running = [await from('192.0.2.1', '/held'), await from('192.0.2.1', '/held')];
+  for (let count = 0; count < 3; count++) running.push(await from(null, '/held'));
+  await until('the requests have begun', async () => held.length === 5);
+  t.is(await statusOf(await from('192.0.2.1', '/')), '429');
+  t.is(await statusOf(await from('192.0.2.2', '/')), '200');
+  t.is(await statusOf(await from(null, '/')), '200');
+  for (const release of held) release();
+  for (const socket of running) t.is(await statusOf(socket), '200');
+  t.is(await statusOf(await from('192.0.2.1', '/')), '200');
+});
+
+/** Serves a stream whose only chunk is this body. */
+const streaming =
+  (body: Buffer, limits?: Parameters<typeof limitSending>[3]): RequestListener =>
+  (_request, response) => {
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(body));
+        controller.close();
+      },
+    });
+    const limited = limitSending(response, stream, client('192.0.2.1'), limits);
+    if (!(limited instanceof Readable)) throw new TypeError('not a stream');
+    pipeline(limited, response, () => undefined);
+  };
+
+test('a connection is closed if the client reads a stream too slowly, although it reads', async (t) => {
+  const limits = { sendMs: 5000, bytesPerMs: Number.POSITIVE_INFINITY };
+  const { server, open } = await serve(t, streaming(Buffer.alloc(80_000_000), limits));
+  const socket = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  let pauses = 0;
+  socket.on('data', () => {
+    pauses++;
+    socket.pause();
+    setTimeout(() => socket.resume(), 20);
+  });
+  await once(socket, 'data');
+  await assertCloses(t, server);
+  t.true(pauses > 1);
+});
+
+test('a stream is sent completely if the client reads it', async (t) => {
+  const body = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => index % 251));
+  const server = createServer(streaming(body));
+  const url = await listen(server, '127.0.0.1', 0);
+  t.teardown(() => drain(server));
+  t.true(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(body));
+});
+
+test('the next request of a connection begins when the response before has been taken', async (t) => {
+  const begun: string[] = [];
+  const large = Buffer.alloc(20_000_000);
+  const { open } = await serve(t, (request, response) => {
+    begun.push(request.url ?? '');
+    response.end(request.url === '/large' ? large : 'small');
+  });
+  const socket = await open(get('/large') + get('/second') + get('/third'));
+  socket.pause();
+  const other = await open(get('/other'));
+  t.regex(String(await once(other, 'data')), /small$/);
+  t.deepEqual(begun, ['/large', '/other']);
+  socket.resume();
+  await until('the other requests begin', async () => begun.length === 4);
+  t.deepEqual(begun.slice(2), ['/second', '/third']);
+});
+
+test('requests that wait on a connection that ends do not begin', async (t) => {
+  const begun: string[] = [];
+  const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+  const { open } = await serve(t, (request, response) => {
+    begun.push(request.url ?? '');
+    if (request.url === '/other') response.end('ok');
+    else response.once('close', () => setImmediate(onEnd));
+  });
+  const socket = await open(get('/held') + get('/second'));
+  await until('a request begins', async () => begun.length === 1);
+  socket.destroy();
+  await ended;
+  const other = await open(get('/other'));
+  await once(other, 'data');
+  t.deepEqual(begun, ['/held', '/other']);
+});
+
+test('a connection on which too many requests wait is closed', async (t) => {
+  const { server, open } = await serve(t, () => undefined);
+  const socket = await open(get('/').repeat(40));
+  socket.resume();
+  await assertCloses(t, server);
 });
 
 test('a connection is closed if the client does not read the response', async (t) => {
   const body = Buffer.alloc(20_000_000);
   const { server, open } = await serve(t, (_request, response) => {
-    limitSending(response, body, { sendMs: 100, bytesPerMs: body.length });
+    limitSending(response, body, client('192.0.2.1'), { sendMs: 100, bytesPerMs: body.length });
     response.end(body);
   });
   const socket = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -189,12 +351,34 @@ test('a connection is closed if the client does not read the response', async (t
 test('a large response is sent completely if the client reads it', async (t) => {
   const body = Buffer.alloc(20_000_000);
   const server = createServer((_request, response) => {
-    limitSending(response, body);
+    limitSending(response, body, client('192.0.2.1'));
     response.end(body);
   });
   const url = await listen(server, '127.0.0.1', 0);
   t.teardown(() => drain(server));
   t.is((await (await fetch(url)).arrayBuffer()).byteLength, body.length);
+});
+
+test('bodies that accounts hold open do not interrupt the upload of another account', async (t) => {
+  t.timeout(120_000);
+  const { server, open } = await serve(t, async (request, response) => {
+    const account = { _id: String(request.headers['x-account']) };
+    const ip = String(request.headers['x-address']);
+    const body = await readBytes({ req: request, ip, state: { caller: { account } } }, 10_000_000).catch(
+      () => null,
+    );
+    response.end(body === null ? 'incomplete' : `received ${body.length}`);
+  });
+  const upload = (index: number, length: number, sent: number) =>
+    open(
+      `POST / HTTP/1.1\r\nHost: x\r\nX-Account: acc_${index}\r\nX-Address: 192.0.2.${index}\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(sent)}`,
+    );
+  const victim = await upload(0, 5_000_000, 4_000_000);
+  for (const index of [1, 2])
+    for (let count = 0; count < 12; count++) (await upload(index, 5_000_000, 4_999_000)).resume();
+  await until('the server closes some of them', async () => (await connections(server)) < 25);
+  victim.write('x'.repeat(1_000_000));
+  t.regex(String(await once(victim, 'data')), /received 5000000$/);
 });
 
 const unfinished = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n123';

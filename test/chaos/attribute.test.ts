@@ -27,6 +27,7 @@ const observation = (
   through: 'http',
   api: 'api',
   hungUp: false,
+  isLost: false,
   endedAt: 0,
   response: response && {
     status: 200,
@@ -148,6 +149,13 @@ const falsifications: Record<string, (evidence: Evidence) => unknown> = {
       entry('4', { type: 'adjustment', amount: 1, balanceAfter: 25, reference: 'call a' }),
     );
     records.account.balance = 25;
+  },
+  'a charge for a result that was lost on its connection': ({ records, observations }) => {
+    const lost = observations.at(-1);
+    if (lost !== undefined) lost.isLost = true;
+    records.entries.push(entry('4', { callId: 'd', balanceAfter: 23 }));
+    records.calls[3] = call('d');
+    records.account.balance = 23;
   },
   'a call without a request': ({ records }) => {
     records.calls.push(call('e', { charged: 0, state: 'refunded', code: 'internal' }));

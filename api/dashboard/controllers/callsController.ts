@@ -10,7 +10,6 @@ import type { PageRequest } from '../../../store/pages.ts';
 import { CALLS_FILE, callExport, keyIdOf } from '../../account/callExport.ts';
 import { callRow, keyRow } from '../../account/rows.ts';
 import type { Context } from '../../http/context.ts';
-import { STALL_TIMEOUT_MS } from '../../http/operation.ts';
 import { createValidator, type Validate } from '../../http/validator.ts';
 import { attempt, goTo, type PageRouter, sendPage } from '../pageRouter.ts';
 import { CONTENTS_PATH } from '../pages/callContents.ts';
@@ -115,7 +114,6 @@ export function callPages(
       const calls = await lists.allCalls(viewer.account._id, filter);
       ctx.attachment(CALLS_FILE);
       ctx.type = 'text/csv';
-      ctx.res.setTimeout(STALL_TIMEOUT_MS);
       ctx.body = Readable.from(callExport(calls));
     };
     const keys = await keysOf(viewer.account);

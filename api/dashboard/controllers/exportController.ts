@@ -5,7 +5,6 @@ import { EXPORT_LEASE_MS, type ExportLease } from '../../../store/exportLease.ts
 import type { SecurityEvent } from '../../../store/securityLog.ts';
 import type { ExportAccount } from '../../account/exportAccount.ts';
 import { actorOf } from '../../auth/actor.ts';
-import { STALL_TIMEOUT_MS } from '../../http/operation.ts';
 import type { PageRouter } from '../pageRouter.ts';
 import { EXPORT_PATH } from '../settingsPaths.ts';
 
@@ -45,7 +44,6 @@ export function exportPages(pageRouter: PageRouter, deps: Dependencies): void {
     await recordSecurity({ accountId: account._id, kind: 'data_exported', actor: actorOf(ctx) });
     ctx.attachment('account.ndjson');
     ctx.type = 'application/x-ndjson';
-    ctx.res.setTimeout(STALL_TIMEOUT_MS);
     ctx.body = Readable.from(thenRelease(exportAccount(account, user), lease));
   });
 }

@@ -3,7 +3,6 @@ import type { AccountAudit } from '../../../store/audit.ts';
 import type { Lists } from '../../../store/lists.ts';
 import { statement } from '../../account/ledgerRoutes.ts';
 import { entryRow } from '../../account/rows.ts';
-import { STALL_TIMEOUT_MS } from '../../http/operation.ts';
 import { type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
 import { AUDIT_PATH, LEDGER_PATH, ledgerPage } from '../pages/ledgerPage.ts';
 import { pageOf } from '../query.ts';
@@ -35,7 +34,6 @@ export function ledgerPages(pageRouter: PageRouter, { lists, auditAccount }: Dep
   pageRouter.get('/dashboard/ledger/statement.csv', async ({ ctx, viewer }) => {
     ctx.attachment('ledger.csv');
     ctx.type = 'text/csv';
-    ctx.res.setTimeout(STALL_TIMEOUT_MS);
     ctx.body = Readable.from(statement(await lists.statement(viewer.account._id)));
   });
 }

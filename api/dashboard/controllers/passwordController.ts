@@ -1,6 +1,7 @@
 import type { Auth } from '../../auth/auth.ts';
 import type { ForwardToAuth } from '../../auth/authRoutes.ts';
 import type { Context } from '../../http/context.ts';
+import type { PageLimit } from '../../http/pageLimit.ts';
 import { FORGOT, type Mails, RESET } from '../../mail/messages.ts';
 import { assertNoFault, codeOf, refusalOf, type ShowForm, withinLimits } from '../authRefusal.ts';
 import { goTo, type PageRouter, readFields, SIGN_IN, sendPage } from '../pageRouter.ts';
@@ -11,6 +12,7 @@ interface Dependencies {
   forwardToAuth: ForwardToAuth;
   auth: Pick<Auth, 'isResetTokenValid'>;
   mails: Pick<Mails, 'delivers' | 'reaches'>;
+  pageLimit: Pick<PageLimit, 'enter'>;
 }
 
 const INVALID = ['INVALID_TOKEN', 'USER_NOT_FOUND'];
@@ -18,7 +20,10 @@ const INVALID = ['INVALID_TOKEN', 'USER_NOT_FOUND'];
 const sendDeadLink = (ctx: Context): void => sendPage(ctx, deadLinkPage(), 410);
 
 /** Registers the pages that reset a forgotten password by a mailed link. */
-export function passwordPages(pageRouter: PageRouter, { forwardToAuth, auth, mails }: Dependencies): void {
+export function passwordPages(
+  pageRouter: PageRouter,
+  { forwardToAuth, auth, mails, pageLimit }: Dependencies,
+): void {
   pageRouter.public('get', FORGOT, async (ctx) => sendPage(ctx, forgotPage({ mails })));
 
   // The response does not reveal whether the address is registered.
@@ -47,6 +52,7 @@ export function passwordPages(pageRouter: PageRouter, { forwardToAuth, auth, mai
     const [token, newPassword] = [form.get('token') ?? '', form.get('newPassword') ?? ''];
     const showForm: ShowForm = (status, failure) => sendPage(ctx, resetPage({ token, failure }), status);
     const step = async () => {
+      using _place = await pageLimit.enter(ctx.ip);
       const response = await forwardToAuth(ctx, 'reset-password', { body: { token, newPassword } });
       assertNoFault(response, 'reset-password');
       if (response.ok) return goTo(ctx, `${SIGN_IN}?done=reset`);

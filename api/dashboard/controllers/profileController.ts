@@ -5,6 +5,7 @@ import type { Auth } from '../../auth/auth.ts';
 import { type ForwardToAuth, NAME_LENGTH } from '../../auth/authRoutes.ts';
 import type { ConfirmPassword } from '../../auth/confirmPassword.ts';
 import { isEmail } from '../../auth/isEmail.ts';
+import type { PageLimit } from '../../http/pageLimit.ts';
 import { CONFIRM_EMAIL, type Mails } from '../../mail/messages.ts';
 import { assertNoFault, codeOf, failureOf, refusalOf, type ShowForm, withinLimits } from '../authRefusal.ts';
 import { goTo, type PageRouter, readFields, type Submission, sendPage, type Visit } from '../pageRouter.ts';
@@ -17,13 +18,14 @@ interface Dependencies {
   auth: Pick<Auth, 'emailChanges'>;
   confirmPassword: ConfirmPassword;
   countMail: AttemptLimit['countMail'];
+  pageLimit: Pick<PageLimit, 'enter'>;
   mails: Pick<Mails, 'delivers' | 'reaches' | 'changeEmail' | 'emailChanged'>;
   recordSecurity(event: SecurityEvent): Promise<void>;
 }
 
 /** Registers the pages that change the name and the email address. */
 export function profilePages(pageRouter: PageRouter, deps: Dependencies): void {
-  const { forwardToAuth, confirmPassword, countMail, mails, recordSecurity } = deps;
+  const { forwardToAuth, confirmPassword, countMail, pageLimit, mails, recordSecurity } = deps;
   const { emailChanges } = deps.auth;
   const onProfile = { page: () => PROFILE_PATH };
 
@@ -84,6 +86,7 @@ export function profilePages(pageRouter: PageRouter, deps: Dependencies): void {
 
   pageRouter.public('post', CONFIRM_EMAIL, async (ctx) => {
     const token = (await readFields(ctx)).get('token') ?? '';
+    using _place = await pageLimit.enter(ctx.ip);
     const change = await emailChanges.confirm(token);
     if (change === null || change === 'taken')
       return sendPage(ctx, deadEmailLinkPage(change === 'taken'), change === null ? 410 : 409);

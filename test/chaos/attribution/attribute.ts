@@ -175,9 +175,11 @@ function checkUnanswered(
     const sent = requests.get(name) ?? [];
     expect(rows.length <= sent.length, `${name}: ${rows.length} calls, ${sent.length} unanswered requests`);
     const charged = rows.filter((call) => netOf(call) > 0);
-    // Two kinds of such calls may stay charged: the caller may have disconnected after the charge, and a call that
-    // changes its target is not refunded.
-    const payable = sent.filter(({ key, hungUp, kind }) => key === null && (hungUp || kind.acts));
+    // Two kinds of such calls may stay charged: the caller may have disconnected after the operating system had taken the
+    // response, and a call that changes its target is not refunded.
+    const payable = sent.filter(
+      ({ key, hungUp, isLost, kind }) => key === null && ((hungUp && !isLost) || kind.acts),
+    );
     expect(
       charged.length <= payable.length,
       `${name}: ${charged.map(({ id }) => id)} charged, ${payable.length} may be`,

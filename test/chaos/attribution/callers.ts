@@ -16,6 +16,8 @@ export interface Observation {
   /** Name of the API process that got the request. */
   api: string;
   hungUp: boolean;
+  /** Whether the connection ended before the operating system could take the whole response. Such a call is never charged. */
+  isLost: boolean;
   endedAt: number;
   /** null if the connection ended before the response was complete. */
   response: Seen | null;
@@ -41,7 +43,7 @@ const ANSWERED_WITHIN_MS = 150_000;
 const RETRY_MS = 120_000;
 const RETRY_PAUSE_MS = 250;
 /** Number of characters in the public prefix of an API key. */
-const PREFIX = 9;
+export const PREFIX = 9;
 
 export interface Caller {
   /**
@@ -94,7 +96,12 @@ function readMcp(response: Response, body: string): { seen: Omit<Seen, 'isRight'
   return { seen, output };
 }
 
-function read(response: Response, body: string, { kind, id, through }: Plan): Seen {
+/** Reads a complete response. */
+export function read(
+  response: Response,
+  body: string,
+  { kind, id, through }: Pick<Plan, 'kind' | 'id' | 'through'>,
+): Seen {
   // A request that is refused before its message is read gets problem details instead of a JSON-RPC response.
   const isMcp = through !== 'http' && response.status === 200;
   const { seen, output } = isMcp ? readMcp(response, body) : readHttp(response, body);
@@ -151,6 +158,7 @@ export function createCaller({ accountId, apiKey, baseUrls, target, observe }: S
       through,
       api: index === 0 ? 'api' : `api-${index + 1}`,
       hungUp: hangUpMs !== null,
+      isLost: false,
       endedAt: Date.now(),
       response: seen,
     });

@@ -23,10 +23,20 @@ export const BROKEN_PATH = '/broken/';
 /** For paths that start with this, the target's response is too large for a workflow payload. */
 export const LARGE_PATH = '/large/';
 const LARGE_BYTES = 100_000;
+/**
+ * For paths that start with this, the result is larger than all buffers between API and caller: JSON takes six bytes for
+ * each of its characters.
+ */
+const HUGE_PATH = '/huge/';
+const HUGE_CHARACTERS = 3_000_000;
+/** For paths that start with this, the target does not respond. */
+export const HELD_PATH = '/held/';
 
 /** Returns the body of the target's response to a request for this path. */
-export const bodyOf = (path: string): string =>
-  path.startsWith(LARGE_PATH) ? path.padEnd(LARGE_BYTES, '.') : path;
+export function bodyOf(path: string): string {
+  if (path.startsWith(HUGE_PATH)) return path.padEnd(HUGE_CHARACTERS, '\u0001');
+  return path.startsWith(LARGE_PATH) ? path.padEnd(LARGE_BYTES, '.') : path;
+}
 
 const plain = { ending: 'result', acts: false, secret: false } as const;
 const none = () => false;
@@ -74,6 +84,11 @@ const INVALID: Kind = {
   input: (id) => ({ text: id, algorithm: 'none' }),
   isRight: none,
 };
+
+/** The kinds of calls whose connections end early. */
+export const SMALL_KIND: Kind = HASH;
+export const HELD_KIND: Kind = { ...plain, ...request('GET', HELD_PATH) };
+export const HUGE_KIND: Kind = { ...plain, ...request('GET', HUGE_PATH) };
 
 /**
  * Roles of callers; a role determines the kinds of calls. Each caller of an account has its own API key, whose prefix

@@ -3,7 +3,7 @@ import { makeAccount, type TestAccount } from '../../helpers/account.ts';
 import { listen } from '../../helpers/egress.ts';
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
 import { type Stack, type StackOptions, startStack } from '../../helpers/stack.ts';
-import { BROKEN_PATH, bodyOf } from './kinds.ts';
+import { BROKEN_PATH, bodyOf, HELD_PATH } from './kinds.ts';
 
 /** Enough attempts that no delivery fails for good. */
 const SCHEDULE = '100ms,200ms,500ms,1s,2s,2s,2s,2s,2s,2s,2s,2s';
@@ -13,6 +13,8 @@ export interface Target {
   origin: string;
   /** Number of POST requests by the last part of their path. */
   posts: Map<string, number>;
+  /** Ids of the requests that it received on `HELD_PATH`. */
+  held: Set<string>;
 }
 
 /** A stack whose requests and webhooks to the outside are recorded. */
@@ -26,11 +28,13 @@ export interface ObservedStack {
 
 async function startTarget(open: AsyncDisposableStack): Promise<Target> {
   const posts = new Map<string, number>();
+  const held = new Set<string>();
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     const id = path.split('/').at(-1) ?? '';
     if (request.method === 'POST') posts.set(id, (posts.get(id) ?? 0) + 1);
-    if (path.startsWith(BROKEN_PATH)) request.socket.destroy();
+    if (path.startsWith(HELD_PATH)) held.add(id);
+    else if (path.startsWith(BROKEN_PATH)) request.socket.destroy();
     else response.setHeader('Content-Type', 'text/plain').end(bodyOf(path));
   });
   const port = await listen(server);
@@ -38,7 +42,7 @@ async function startTarget(open: AsyncDisposableStack): Promise<Target> {
     server.close();
     server.closeAllConnections();
   });
-  return { origin: `http://127.0.0.1:${port}`, posts };
+  return { origin: `http://127.0.0.1:${port}`, posts, held };
 }
 
 /** The first attempt of each tenth event fails. */
@@ -64,14 +68,14 @@ async function makeOwner(stack: Stack, receiver: Receiver, credits: number): Pro
 /** Starts two API processes and the workers of the calls of `kinds.ts`. Disposing `open` stops them. */
 export async function startObservedStack(
   open: AsyncDisposableStack,
-  { servers, env = {} }: Required<Pick<StackOptions, 'servers'>> & Pick<StackOptions, 'env'>,
+  { servers, env = {} }: Pick<StackOptions, 'servers' | 'env'> = {},
 ): Promise<ObservedStack> {
   const target = await startTarget(open);
   const receiver = await startFlakyReceiver(open);
   const stack = open.adopt(
     await startStack({
       apis: 2,
-      servers,
+      ...(servers !== undefined && { servers }),
       pools: ['orchestrator', 'cpu', 'network', 'delivery'],
       env: { ...env, EGRESS_ALLOW: new URL(target.origin).host, WEBHOOK_RETRY_SCHEDULE: SCHEDULE },
     }),

@@ -27,7 +27,9 @@ const TOP_UP_EVERY_MS = 1000;
 const CHANGE_KEYS_EVERY_MS = 500;
 const RETRY_PAUSE_MS = 250;
 const KEY_NAME = 'chaos';
-async function newOwner({ makeAccount }: ObservedStack, credits: number): Promise<Owner> {
+
+/** Creates an account whose requests are observed. */
+export async function newOwner({ makeAccount }: ObservedStack, credits: number): Promise<Owner> {
   const account = await makeAccount(credits);
   return { account, credits, topUps: new Map(), observations: [], keyChanges: [], keyed: [] };
 }

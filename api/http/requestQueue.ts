@@ -1,0 +1,40 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Maximum number of requests of a connection that have arrived and wait for the one in work. */
+const WAITING = 32;
+
+interface Waiting {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/**
+ * Creates a listener that works on one request of a connection at a time: the next one begins when the operating system has
+ * taken the whole response to the one before. Node.js itself starts every request that a client sends without waiting for
+ * the responses (pipelining, RFC 9112, section 9.3.2), and keeps their responses in memory. When a connection ends, the
+ * requests that wait on it are dropped. A connection with too many of them is closed.
+ */
+export function oneAtATime(listener: RequestListener): RequestListener {
+  /** The waiting requests of each connection that has a request in work. */
+  const queues = new WeakMap<Socket, Waiting[]>();
+
+  function start(socket: Socket, { request, response }: Waiting): void {
+    response.once('close', () => {
+      const next = socket.destroyed ? undefined : queues.get(socket)?.shift();
+      if (next === undefined) queues.delete(socket);
+      else start(socket, next);
+    });
+    listener(request, response);
+  }
+
+  return (request, response) => {
+    const { socket } = request;
+    const queue = queues.get(socket);
+    if (queue === undefined) {
+      queues.set(socket, []);
+      start(socket, { request, response });
+    } else if (queue.length < WAITING) queue.push({ request, response });
+    else socket.destroy();
+  };
+}
