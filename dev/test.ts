@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startProfile } from '../test/helpers/profiles.ts';
@@ -201,6 +201,8 @@ async function runTests(signal: AbortSignal): Promise<void> {
   const folder = owned.adopt(await mkdtemp(join(await parentFolder(), 'utility-tools-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
   );
+  // Sandboxed programs run as other users, who must be able to reach their own folders in it.
+  await chmod(folder, 0o711);
   const servers = owned.adopt(await startServers({ dataDir: folder, log, signal }), (it) => it.stop());
   const stacks = owned.adopt(await serveStacks((profile) => startProfile(profile, servers)), (it) =>
     it.stop(),
