@@ -41,6 +41,7 @@ import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
 import { stopSignal } from './platform/stopSignal.ts';
 import { connectClient, dataConverter, temporalServer } from './platform/temporal.ts';
+import { throwTemporalFailures } from './platform/temporalFailures.ts';
 import { traceActivities, traceSinks } from './platform/temporalTracing.ts';
 import { tracedGuard } from './platform/tracedGuard.ts';
 import { startTracing } from './platform/tracing.ts';
@@ -216,7 +217,7 @@ async function main(): Promise<void> {
     connection,
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
-    interceptors: { activity: [traceActivities] },
+    interceptors: { activity: [throwTemporalFailures, traceActivities] },
     // Registered even without a trace collector, because the SDK logs an error for each call of an unregistered sink.
     sinks: traceSinks(tracing),
   });

@@ -148,9 +148,10 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
     return { ...result, times: times() };
   } catch (error) {
     if (error instanceof ServiceError) throw toFailure(error, times());
-    // The error of a cancellation must reach Temporal unchanged. Only a timeout is reported as deadline_exceeded.
-    if (timeout.aborted && !interruption.aborted)
-      throw toFailure(new ServiceError('deadline_exceeded', { cause: error }), times());
+    // Temporal recognises a cancellation by its own error, and the tool may have thrown another one, such as that of its
+    // time limit.
+    interruption.throwIfAborted();
+    if (timeout.aborted) throw toFailure(new ServiceError('deadline_exceeded', { cause: error }), times());
     throw error;
   } finally {
     clearInterval(heartbeat);
