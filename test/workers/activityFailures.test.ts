@@ -18,7 +18,7 @@ const unused = (): never => {
 /** Runs one attempt of gold-price whose quotes come from `latest`, with a time limit of one millisecond. */
 async function attempt(latest: (signal: AbortSignal, cancel: () => void) => Promise<never>) {
   const environment = new MockActivityEnvironment(
-    {},
+    { scheduledTimestampMs: Date.now(), scheduleToCloseTimeoutMs: 60_000 },
     { logger: new DefaultLogger('ERROR', () => undefined), interceptors: [throwTemporalFailures] },
   );
   const quotes: Quotes = {
