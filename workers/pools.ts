@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import type { WorkerOptions } from '@temporalio/worker';
+import { ResourceBasedController, type WorkerOptions, type WorkerTuner } from '@temporalio/worker';
 import { BROWSERS } from '../activities/browser/resource.ts';
 import { createAllowanceActivities } from '../activities/ledger/allowanceActivities.ts';
 import { createAuditActivities } from '../activities/ledger/auditActivities.ts';
@@ -39,6 +39,16 @@ const SLOTS: Record<Pool, number> = {
   network: 100,
   heavy: Math.max(1, Math.floor(availableParallelism() / 2)),
 };
+/**
+ * Slots of each lane of the network pool that do not depend on the load of the machine. Most calls wait for their targets
+ * and need little else; but 100 responses of 5 MB at the same time all exceeded their time limits on two cores. Further
+ * calls therefore wait in the task queue while the machine is busy.
+ */
+const SURE_SLOTS = 16;
+/** Share of the machine's memory and CPU time up to which the network pool takes further calls. */
+const TARGET_USAGE = { targetMemoryUsage: 0.9, targetCpuUsage: 0.9 };
+/** Time between two further slots, in which the last call begins to use the machine. */
+const RAMP = '50ms';
 /** Slots for calls that take milliseconds. Several per core, because a call also waits for its input and result. */
 const FAST_SLOTS = 4 * availableParallelism();
 
@@ -83,8 +93,18 @@ const INTERVALS = { sweep: '15s', allowance: '1h', audit: '1h' } as const;
 
 export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'> & {
   /** The task queues to poll, with their slots; missing: only `taskQueue`. */
-  lanes?: readonly Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions'>[];
+  lanes?: readonly Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions' | 'tuner'>[];
 };
+
+/** Hands out slots up to the number, and above `SURE_SLOTS` only while the machine has CPU time and memory left. */
+const tunerOf = (controller: ResourceBasedController, slots: number): WorkerTuner => ({
+  controller,
+  activityTaskSlotOptions: {
+    minimumSlots: Math.min(slots, SURE_SLOTS),
+    maximumSlots: slots,
+    rampThrottle: RAMP,
+  },
+});
 
 /** Options of a tool pool's worker: one activity per tool, on the queues of the pool's lanes. */
 export async function toolWorker(
@@ -94,12 +114,15 @@ export async function toolWorker(
   slots: Record<Lane, number>,
 ): Promise<PoolOptions> {
   const tools = [...registry.values()].filter((tool) => tool.pool === pool);
+  const controller = pool === 'network' ? ResourceBasedController.create(TARGET_USAGE) : null;
   return {
     taskQueue: toolQueue(pool),
     activities: await createToolActivities(tools, services),
     lanes: lanesOf(pool).map((lane) => ({
       taskQueue: toolQueue(pool, lane),
-      maxConcurrentActivityTaskExecutions: slots[lane],
+      ...(controller === null
+        ? { maxConcurrentActivityTaskExecutions: slots[lane] }
+        : { tuner: tunerOf(controller, slots[lane]) }),
     })),
     shutdownGraceTime: SHUTDOWN_GRACE,
   };
