@@ -47,6 +47,7 @@ import { stripeRoutes } from './billing/stripeRoutes.ts';
 import type { StripeService } from './billing/stripeService.ts';
 import { type CallRunner, MAX_RUNNING } from './calls/callRunner.ts';
 import type { Outages } from './calls/outages.ts';
+import { createTimeoutLimit } from './calls/timeoutLimit.ts';
 import { createToolCallService } from './calls/toolCallService.ts';
 import { toolRoutes } from './calls/toolRoutes.ts';
 import { createUploadPlaces } from './calls/uploadPlaces.ts';
@@ -154,6 +155,9 @@ export function createApp(deps: AppDependencies): Koa<State> {
     outages: deps.outages,
     accounts,
     contents,
+    timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
+      log.warn({ err: error }, 'a call that ended at its time limit was not counted'),
+    ),
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });
   if (env.TRIAL_CREDITS > 0)

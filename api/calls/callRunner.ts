@@ -120,6 +120,8 @@ const RESULT_KEPT_MS = 15 * 60_000;
  * it.
  */
 const RESULT_AFTER_KEY_MS = 3_600_000;
+/** Time for its work that a call has left, even if it has waited as long as possible for a worker. */
+const LEAST_WORK_MS = 25_000;
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a place. */
 const PLACE_WAIT_SHARE = 0.5;
 /** Time limit for an operation of the owner on a running call. */
@@ -159,12 +161,13 @@ export function policyOf(
 ): CallPolicy {
   const { workMs, attemptMs = workMs, attempts = DEFAULT_ATTEMPTS } = tool.limits;
   const longest = LONGEST_CALL_MS - OVERHEAD_MS - GIVE_UP_MS - waitedMs;
-  const queueMs = Math.min(limits.POOL_WAIT - waitedMs, longest - workMs);
+  const queueMs = Math.min(limits.POOL_WAIT - waitedMs, longest - Math.min(workMs, LEAST_WORK_MS));
   return {
     tool: tool.name,
     pool: tool.pool,
     price: tool.price,
     maxRunning: limits.RATE_LIMIT === null ? null : MAX_RUNNING,
+    isFast: tool.fast ?? false,
     attempts: actsOnWorld ? 1 : attempts,
     queueMs,
     attemptMs,
@@ -185,20 +188,25 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       workflow,
     });
   const places = deps.limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : deps.limits.CALLS_PER_POOL;
-  const queues: Readonly<Record<Pool, FairQueue>> = {
+  const queues: Readonly<Record<Pool | 'fast', FairQueue>> = {
     browser: createFairQueue(places),
     cpu: createFairQueue(places),
     network: createFairQueue(places),
     heavy: createFairQueue(places),
+    fast: createFairQueue(places),
   };
 
   /**
-   * Waits for a place in the pool. A call keeps its place until it ends, so that at most `CALLS_PER_POOL` workflows of
+   * Waits for a place in the pool, or in the lane of fast tools. A call keeps its place until it ends, so that at most `CALLS_PER_POOL` workflows of
    * this process compete for the servers and workers, however many calls arrive. @throws ServiceError pool_busy when the
    * signal aborts
    */
-  const takePlace = (pool: Pool, accountId: string, signal: AbortSignal): Promise<Place> =>
-    queues[pool].enter(accountId, signal).catch((error) => {
+  const takePlace = (
+    { pool, fast = false }: ToolDefinition,
+    accountId: string,
+    signal: AbortSignal,
+  ): Promise<Place> =>
+    queues[fast ? 'fast' : pool].enter(accountId, signal).catch((error) => {
       throw new ServiceError('pool_busy', { cause: error });
     });
 
@@ -426,7 +434,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const tooLong = AbortSignal.timeout(Math.round(policyAfter(0).queueMs * PLACE_WAIT_SHARE));
       // A call with an Idempotency-Key runs even if its caller disconnects.
       const placeWait = canReplay ? tooLong : AbortSignal.any([tooLong, toolCall.hangup]);
-      using place = await takePlace(tool.pool, accountId, placeWait);
+      using place = await takePlace(tool, accountId, placeWait);
       const newCall: NewCall = {
         _id: randomUUID(),
         accountId,

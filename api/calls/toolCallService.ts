@@ -10,6 +10,7 @@ import { createValidator } from '../http/validator.ts';
 import type { CallOutcome } from './callOutcome.ts';
 import type { CallRunner, ToolCallRequest } from './callRunner.ts';
 import type { Outages } from './outages.ts';
+import type { TimeoutLimit } from './timeoutLimit.ts';
 
 /** A request to run a tool, with its validated input. */
 export interface ToolCall
@@ -47,12 +48,13 @@ interface Dependencies {
   outages: Outages;
   accounts: Pick<Accounts, 'find'>;
   contents: Pick<CallContents, 'keep'>;
+  timeouts: TimeoutLimit;
   /** Maximum number of concurrent calls of an account in one pool; null: unlimited. */
   maxRunning: number | null;
 }
 
 export function createToolCallService(deps: Dependencies): ToolCallService {
-  const { registry, runner, metrics, outages, accounts, contents, maxRunning } = deps;
+  const { registry, runner, metrics, outages, accounts, contents, timeouts, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
@@ -73,6 +75,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     }
     if (maxRunning !== null && (running[tool.pool] ?? 0) >= maxRunning)
       throw new ServiceError('rate_limited', { detail: 'The account has too many running calls.' });
+    timeouts.check(account._id);
   }
 
   /**
@@ -131,6 +134,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       const { ending, replayed } = outcome;
       const charged = 'output' in ending && !replayed ? tool.price : 0;
       if (!replayed) keepContent(call, outcome);
+      if (!replayed && 'error' in ending) timeouts.count(caller.account._id, ending.error.code);
       if (!replayed) metrics.call(tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
       const available =
         replayed && outcome.available === null ? await availableNow(caller.account._id) : outcome.available;
