@@ -1,4 +1,4 @@
-import type { EventKind } from '../schemas/events.ts';
+import type { BalanceEventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
 
 /**
@@ -62,7 +62,7 @@ export interface JournalEntry {
   release: boolean;
   seq: number;
   balanceAfter: number;
-  events: { id: string; event: EventKind }[];
+  events: { id: string; event: BalanceEventKind }[];
   /** The owner's thresholds that the charge crossed; missing in entries without a charge. */
   alerts?: number[];
   /** The period of a charged call's hold. */
