@@ -156,6 +156,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     ]),
     store.securityEvents.createIndexes([
       { key: { accountId: 1, at: -1, _id: -1 } },
+      { key: { accountId: 1, kind: 1, at: -1, _id: -1 } },
       { key: { at: 1 }, expireAfterSeconds: SECURITY_EVENT_SECONDS },
     ]),
     store.usedCodes.createIndexes([{ key: { at: 1 }, expireAfterSeconds: USED_CODE_SECONDS }]),

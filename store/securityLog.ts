@@ -27,7 +27,13 @@ export interface SecurityEvent {
 }
 
 /**
- * Adds an event to the security log of an account.
+ * Maximum number of entries of one kind in the security log of an account. Each kind has its own limit, so that many
+ * entries of one kind, such as created keys, do not replace those of another, such as sign-ins.
+ */
+export const MAX_OF_KIND = 500;
+
+/**
+ * Adds an event to the security log of an account, and deletes the oldest entries of its kind above the limit.
  *
  * @param session transaction that makes the change which the event reports, if there is one
  */
@@ -44,5 +50,12 @@ export async function recordSecurity(
     subject,
     ...actor,
   };
+  // Not part of the transaction: two that delete the same entries would conflict.
+  const surplus = await securityEvents
+    .find({ accountId, kind }, { projection: { _id: 1 } })
+    .sort({ at: -1, _id: -1 })
+    .skip(MAX_OF_KIND - 1)
+    .toArray();
+  if (surplus.length > 0) await securityEvents.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
   await securityEvents.insertOne(event, { ...(session !== undefined && { session }) });
 }
