@@ -19,6 +19,12 @@ export const ACCOUNT_SEARCH_INDEX = { createdAt: -1, _id: -1, email: 1 } as cons
 /** Retention of notices in seconds. Longer than any retry, so that an owner is notified only once. */
 const NOTICE_SECONDS = 14 * 86_400;
 
+/**
+ * Retention of calls that were not charged, in seconds: 7 days after their end. Charged calls are kept, because ledger
+ * entries refer to them.
+ */
+export const UNCHARGED_SECONDS = 7 * 86_400;
+
 /** Retention of usage sums in seconds. Longer than the longest period for which usage is shown. */
 const USAGE_SECONDS = 100 * 86_400;
 
@@ -135,6 +141,11 @@ export async function ensureIndexes(store: Store): Promise<void> {
       ...Object.values(CALL_INDEXES).map((key) => ({ key })),
       { key: { requestId: 1 } },
       { key: { touchedAt: 1 }, partialFilterExpression: { state: 'running' } },
+      {
+        key: { finishedAt: 1 },
+        expireAfterSeconds: UNCHARGED_SECONDS,
+        partialFilterExpression: { state: { $in: ['refunded', 'refused'] } },
+      },
       { key: { 'pendingAnswer.process': 1 }, partialFilterExpression: { pendingAnswer: { $exists: true } } },
     ]),
     store.apiProcesses.createIndexes([{ key: { renewedAt: 1 }, expireAfterSeconds: API_PROCESS_SECONDS }]),
