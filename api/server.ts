@@ -22,7 +22,7 @@ import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createPayments } from '../store/payments.ts';
 import { createPendingAnswers } from '../store/pendingAnswers.ts';
-import { createResults, mongodbPieces } from '../store/results.ts';
+import { createResults, deleteStored, mongodbPieces } from '../store/results.ts';
 import { recordMinute } from '../store/statusDays.ts';
 import { createUndelivered } from '../store/undelivered.ts';
 import { createVault } from '../store/vault.ts';
@@ -44,6 +44,7 @@ import { createAuth } from './auth/auth.ts';
 import { openStripe } from './billing/openStripe.ts';
 import { createCallRunner } from './calls/callRunner.ts';
 import { watchOutages } from './calls/outages.ts';
+import { createUncharged } from './calls/uncharged.ts';
 import { addressLimit } from './http/connectionLimit.ts';
 import { createApiMetrics } from './http/metrics.ts';
 import { createPublicServer } from './http/publicServer.ts';
@@ -162,6 +163,8 @@ async function main(): Promise<void> {
       calls: createCalls(store),
       ledger,
       results: createResults(mongodbPieces(store), keyring),
+      deleteInput: (reference) => deleteStored(store, reference),
+      uncharged: createUncharged({ client, store, limit: env.RATE_LIMIT, log }),
       dispatchEvents,
       answers,
       undelivered: createUndelivered({ store, ledger, accounts }),

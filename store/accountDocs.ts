@@ -90,6 +90,8 @@ export interface AccountDoc {
   shortfall: number;
   /** `seq` of the newest ledger entry. */
   seq: number;
+  /** Until then the account may make no new calls, because too many ended without a charge; see `api/calls/uncharged.ts`. */
+  pausedUntil?: Date;
   monthlyAllowance: number;
   /** Newest month for which the allowance was granted, such as `2026-11`. */
   allowanceMonth?: string;

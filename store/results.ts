@@ -8,6 +8,9 @@ export interface ResultReference {
   pieces: number;
 }
 
+const pieceIds = ({ id, pieces }: ResultReference): string[] =>
+  Array.from({ length: pieces }, (_, piece) => `${id}:${piece}`);
+
 /** Where encrypted pieces of inputs and results are stored. */
 export interface Pieces {
   put(id: string, sealed: Uint8Array, expiresAt: Date): Promise<void>;
@@ -45,6 +48,14 @@ export const mongodbPieces = ({ results }: Pick<Store, 'results'>): Pieces => ({
     return row?.data ?? null;
   },
 });
+
+/** Deletes a stored input or result. */
+export async function deleteStored(
+  { results }: Pick<Store, 'results'>,
+  { id, pieces }: ResultReference,
+): Promise<void> {
+  await results.deleteMany({ _id: { $in: pieceIds({ id, pieces }) } });
+}
 
 export function createResults(store: Pieces, keyring: Keyring): Results {
   return {
