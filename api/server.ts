@@ -43,6 +43,7 @@ import { createApp } from './app.ts';
 import { createAuth } from './auth/auth.ts';
 import { openStripe } from './billing/openStripe.ts';
 import { createCallRunner } from './calls/callRunner.ts';
+import { createKeptResults } from './calls/keptResults.ts';
 import { watchOutages } from './calls/outages.ts';
 import { createUncharged } from './calls/uncharged.ts';
 import { addressLimit } from './http/connectionLimit.ts';
@@ -164,6 +165,7 @@ async function main(): Promise<void> {
       ledger,
       results: createResults(mongodbPieces(store), keyring),
       deleteInput: (reference) => deleteStored(store, reference),
+      keptResults: createKeptResults(store, env.RATE_LIMIT, log),
       uncharged: createUncharged({ client, store, limit: env.RATE_LIMIT, log }),
       dispatchEvents,
       answers,

@@ -77,7 +77,7 @@ export const ERRORS = {
     status: 409,
     title: 'Idempotency key used',
     detail:
-      'The Idempotency-Key was used for a call of a tool with secret fields. Responses of such tools are not stored, so the call cannot be replayed.',
+      'The Idempotency-Key was used for a call of a tool with secret fields, whose responses are not stored, or for a call whose large result is no longer kept. The call cannot be replayed.',
   },
   cancelled: {
     status: 409,

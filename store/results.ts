@@ -18,6 +18,11 @@ export interface Pieces {
   get(id: string): Promise<Uint8Array | null>;
 }
 
+/** A stored input or result has expired. */
+export class ResultGone extends Error {
+  override readonly name = 'ResultGone';
+}
+
 export interface Results {
   /**
    * Stores bytes until `expiresAt`.
@@ -26,7 +31,7 @@ export interface Results {
    *   every repetition writes the same bytes
    */
   write(callId: string, data: Uint8Array, expiresAt: Date, id?: string): Promise<ResultReference>;
-  /** @throws if a piece has expired or was changed */
+  /** @throws ResultGone if a piece has expired; another error if one was changed */
   read(callId: string, reference: ResultReference): Promise<Buffer>;
 }
 
@@ -49,12 +54,21 @@ export const mongodbPieces = ({ results }: Pick<Store, 'results'>): Pieces => ({
   },
 });
 
+/** Lets a stored input or result expire at this time. */
+export async function expireStored(
+  { results }: Pick<Store, 'results'>,
+  reference: ResultReference,
+  expiresAt: Date,
+): Promise<void> {
+  await results.updateMany({ _id: { $in: pieceIds(reference) } }, { $set: { expiresAt } });
+}
+
 /** Deletes a stored input or result. */
 export async function deleteStored(
   { results }: Pick<Store, 'results'>,
-  { id, pieces }: ResultReference,
+  reference: ResultReference,
 ): Promise<void> {
-  await results.deleteMany({ _id: { $in: pieceIds({ id, pieces }) } });
+  await results.deleteMany({ _id: { $in: pieceIds(reference) } });
 }
 
 export function createResults(store: Pieces, keyring: Keyring): Results {
@@ -73,7 +87,7 @@ export function createResults(store: Pieces, keyring: Keyring): Results {
       const parts: Buffer[] = [];
       for (let piece = 0; piece < pieces; piece++) {
         const sealed = await store.get(`${id}:${piece}`);
-        if (sealed === null) throw new Error(`result ${id} of call ${callId} is gone`);
+        if (sealed === null) throw new ResultGone(`result ${id} of call ${callId} is gone`);
         parts.push(keyring.open('result', `${callId}:${id}:${piece}:${pieces}`, sealed));
       }
       return Buffer.concat(parts);

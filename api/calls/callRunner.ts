@@ -29,6 +29,7 @@ import { createAccountPlaces } from './accountPlaces.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { type CallStep, createCallWorkflow } from './callWorkflow.ts';
 import { createFairQueue, type FairQueue, type Place } from './fairQueue.ts';
+import type { KeptResults } from './keptResults.ts';
 import { type Outages, unavailable } from './outages.ts';
 import { createSettlement, isReplayable } from './settlement.ts';
 import type { Uncharged } from './uncharged.ts';
@@ -79,6 +80,7 @@ interface Dependencies {
   /** Deletes a stored input. */
   deleteInput(reference: ResultReference): Promise<void>;
   uncharged: Uncharged;
+  keptResults: KeptResults;
   dispatchEvents: DispatchEvents;
   answers: PendingAnswers;
   undelivered: Pick<Undelivered, 'settle'>;
@@ -373,9 +375,13 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     }
     forgetInput(storedInput);
     // A small result is part of the workflow's own.
-    const isStored = 'stored' in result.result;
-    if (replayed && isStored && row.pendingAnswer === undefined) await takeReplayPlace(row.accountId, wait);
-    return respond(await resultOrRefund(row, async () => result, wait));
+    const stored = 'stored' in result.result ? result.result.stored : null;
+    if (replayed && stored !== null && row.pendingAnswer === undefined)
+      await takeReplayPlace(row.accountId, wait);
+    const settled = await resultOrRefund(row, async () => result, wait);
+    if (!replayed && isReplayable(row) && stored !== null && 'output' in settled.ending)
+      void deps.keptResults.count(row.accountId, stored, settled.ending.output.length);
+    return respond(settled);
   }
 
   return {

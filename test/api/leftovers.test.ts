@@ -1,17 +1,21 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import test from 'ava';
 import { pino } from 'pino';
 import { RateLimiterMongo } from 'rate-limiter-flexible';
+import { createKeptResults, KEPT_KB } from '../../api/calls/keptResults.ts';
 import { createUncharged, FREE_ENDS } from '../../api/calls/uncharged.ts';
 import { readEnv } from '../../schemas/env.ts';
 import type { CallDoc } from '../../store/callDocs.ts';
-import { loadKeyring } from '../../store/keyring.ts';
+import { createKeyring, loadKeyring } from '../../store/keyring.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
+import { createResults, mongodbPieces } from '../../store/results.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { callsOf } from '../helpers/ledgerCheck.ts';
+import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget, type SharedStack, startDatabase } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** A request that the egress guard refuses in the worker. `body` makes the input larger than a workflow payload may be. */
@@ -122,4 +126,49 @@ test('an account whose calls end without a charge too often is paused, and charg
   t.is(refused.status, 429);
   t.like(await refused.json(), { code: 'rate_limited' });
   t.true(Number(refused.headers.get('Retry-After')) > 3600);
+});
+
+test('results above the size that an account or the installation keeps expire after 15 minutes', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
+  const own = open.adopt(await openStore(mongodbUri), (it) => it.close());
+  const results = createResults(mongodbPieces(own), createKeyring([{ id: 'a', bytes: randomBytes(32) }]));
+  const kept = createKeptResults(own, { rate: 20, burst: 40 }, pino({ level: 'silent' }));
+  const tomorrow = new Date(Date.now() + 86_400_000);
+  const data = randomBytes(2048);
+  /** Stores and counts a result as one of this size. Returns the minutes for which it is still kept. */
+  const keep = async (accountId: string, kb: number) => {
+    const reference = await results.write('call', data, tomorrow);
+    await kept.count(accountId, reference, kb * 1024);
+    const row = await own.results.findOne({ _id: `${reference.id}:0` });
+    return Math.ceil(((row?.expiresAt.getTime() ?? 0) - Date.now()) / 60_000);
+  };
+  const [DAY, SHORT] = [1440, 15];
+  t.is(await keep('acc_a', KEPT_KB.account), DAY);
+  t.is(await keep('acc_a', 1), SHORT);
+  t.is(await keep('acc_b', 1), DAY, 'another account');
+  t.is(await keep('acc_c', KEPT_KB.installation), SHORT);
+  t.is(await keep('acc_b', 1), SHORT, 'the whole installation is above its limit');
+});
+
+test('a replay whose result is no longer kept fails with idempotency_key_used', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const target = createServer((_request, response) => response.end('x'.repeat(100_000)));
+  open.defer(() => {
+    target.closeAllConnections();
+    target.close();
+  });
+  const url = `http://${await listenAsTarget(target)}/`;
+  const account = await makeAccount(stack, 100);
+  const ask = () => account.call('http-request', { url }, { 'Idempotency-Key': 'large' });
+  t.is((await ask()).status, 200);
+  const { balance } = await accountOf(store, account.accountId);
+  t.is((await ask()).headers.get('Idempotent-Replayed'), 'true');
+  const { idempotency } = await onlyCall(account.accountId);
+  const expiresAt = new Date((idempotency?.expiresAt.getTime() ?? 0) + 3_600_000);
+  t.is((await store.results.deleteMany({ expiresAt })).deletedCount, 1);
+  const refused = await ask();
+  t.is(refused.status, 409);
+  t.like(await refused.json(), { code: 'idempotency_key_used' });
+  t.is((await accountOf(store, account.accountId)).balance, balance);
 });

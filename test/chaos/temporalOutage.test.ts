@@ -62,6 +62,7 @@ async function openRunner(
     ledger,
     results: createResults(mongodbPieces(store), keyring),
     deleteInput: (reference) => deleteStored(store, reference),
+    keptResults: { count: async () => undefined },
     uncharged: createUncharged({ client, store, limit: null, log: pino({ level: 'silent' }) }),
     answers: open.adopt(
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
