@@ -27,6 +27,12 @@ import { recordSecurity } from '../store/securityLog.ts';
 import { usageOf } from '../store/usage.ts';
 import type { Readiness } from '../workers/platform/readiness.ts';
 import { accountRoutes } from './account/accountRoutes.ts';
+import {
+  createChangeLimit,
+  limitConnectionChanges,
+  limitKeyChanges,
+  limitWebhookChanges,
+} from './account/changeLimit.ts';
 import { createExportAccount } from './account/exportAccount.ts';
 import { createKeys } from './account/keyService.ts';
 import { createAttemptLimit } from './auth/attemptLimit.ts';
@@ -130,7 +136,10 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const keyAuthentication = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
-  const connections = createConnections(store);
+  const countChange = createChangeLimit(store, env.RATE_LIMIT);
+  const ownersKeys = limitKeyChanges(apiKeys, countChange);
+  const webhooks = limitWebhookChanges(deps.webhooks, countChange);
+  const connections = limitConnectionChanges(createConnections(store), countChange);
   const sendToAuth = createSendToAuth(auth);
   const oauth = createOauthServer(sendToAuth, env.PUBLIC_URL);
   const attemptLimit = createAttemptLimit(store, env.RATE_LIMIT);
@@ -176,7 +185,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate(keyAuthentication),
     rateLimit,
   });
-  const { lists, dispatchEvents, webhooks, payments, stripe, readiness } = deps;
+  const { lists, dispatchEvents, payments, stripe, readiness } = deps;
   mcpRoutes(router, {
     registry,
     outages: deps.outages,
@@ -206,7 +215,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const keys = createKeys({ lists, apiKeys, accounts, registry, dispatchEvents });
+  const keys = createKeys({ lists, apiKeys: ownersKeys, accounts, registry, dispatchEvents });
   accountRoutes(serve, { lists, keys, webhooks });
   const devices = createKnownDevices(deps.keyring, env);
   const forwardToAuth = createForwardToAuth(auth, attemptLimit, devices, mails.delivers);
@@ -221,7 +230,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const deviceLogin = createDeviceLogin({
     sendToAuth,
     logins: createDeviceLogins(store),
-    apiKeys,
+    apiKeys: ownersKeys,
     dispatchEvents,
     publicUrl: env.PUBLIC_URL,
   });

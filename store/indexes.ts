@@ -25,6 +25,12 @@ const NOTICE_SECONDS = 14 * 86_400;
  */
 export const UNCHARGED_SECONDS = 7 * 86_400;
 
+/**
+ * Retention of deliveries that failed or are held, in seconds after their events: 90 days, much longer than they can be
+ * resent.
+ */
+const UNDELIVERED_SECONDS = 90 * 86_400;
+
 /** Retention of usage sums in seconds. Longer than the longest period for which usage is shown. */
 const USAGE_SECONDS = 100 * 86_400;
 
@@ -177,9 +183,17 @@ export async function ensureIndexes(store: Store): Promise<void> {
       { key: { accountId: 1, state: 1, event: 1, createdAt: -1, eventId: -1 } },
       { key: { endpointId: 1, state: 1, nextAt: 1 } },
       { key: { nextAt: 1 }, partialFilterExpression: { state: 'pending' } },
+      {
+        key: { createdAt: 1 },
+        expireAfterSeconds: UNDELIVERED_SECONDS,
+        partialFilterExpression: { state: { $in: ['failed', 'held'] } },
+      },
     ]),
     store.deliveryAttempts.createIndexes([{ key: { endpointId: 1, at: -1, _id: -1 } }]),
-    store.exchanges.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
+    store.exchanges.createIndexes([
+      { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+      { key: { accountId: 1, expiresAt: -1 } },
+    ]),
     store.notices.createIndexes([
       { key: { dueAt: 1 } },
       { key: { accountId: 1, at: -1, _id: -1 } },
