@@ -24,6 +24,8 @@ import type { Payments } from '../store/payments.ts';
 import { readSamples } from '../store/poolSamples.ts';
 import { createSearch } from '../store/search.ts';
 import { recordSecurity } from '../store/securityLog.ts';
+import { readShares } from '../store/shares.ts';
+import { liftSuspension, suspendAccount } from '../store/suspension.ts';
 import { usageOf } from '../store/usage.ts';
 import type { Readiness } from '../workers/platform/readiness.ts';
 import { accountRoutes } from './account/accountRoutes.ts';
@@ -274,6 +276,9 @@ export function createApp(deps: AppDependencies): Koa<State> {
     dispatchEvents,
     incidents: deps.incidents,
     broadcasts: createBroadcasts(store),
+    suspendAccount: (accountId, reason, operator) => suspendAccount(store, accountId, reason, operator),
+    liftSuspension: (accountId, operator) => liftSuspension(store, accountId, operator),
+    readShares: () => readShares(store),
     readSamples: () => readSamples(store, new Date()),
     readiness,
     rateLimit,

@@ -60,7 +60,7 @@ export const ERRORS = {
     status: 403,
     title: 'Account suspended',
     detail:
-      'The account is suspended: credits that were taken back, for example by a refund, had already been spent. Calls are accepted again when new credits cover the shortfall.',
+      'The account is suspended, because credits that were taken back, for example by a refund, had already been spent, or by an operator of the service. In the first case, calls are accepted again when new credits cover the shortfall.',
   },
   unknown_tool: {
     status: 404,

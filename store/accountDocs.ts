@@ -90,6 +90,8 @@ export interface AccountDoc {
   shortfall: number;
   /** `seq` of the newest ledger entry. */
   seq: number;
+  /** Set while an operator has suspended the account; see `suspension.ts`. The owner sees the reason. */
+  suspension?: { at: Date; reason: string };
   /** Until then the account may make no new calls, because too many ended without a charge; see `api/calls/uncharged.ts`. */
   pausedUntil?: Date;
   monthlyAllowance: number;

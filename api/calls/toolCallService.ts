@@ -115,6 +115,10 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     authorize({ account, key }, tool) {
       if (key !== null && key.scope !== 'tools') throw new ServiceError('insufficient_scope');
       if (key?.tools != null && !key.tools.includes(tool.name)) throw new ServiceError('tool_not_allowed');
+      if (account.suspension !== undefined)
+        throw new ServiceError('account_suspended', {
+          detail: 'The account was suspended by an operator of the service. The dashboard shows the reason.',
+        });
       if (account.shortfall > 0) throw new ServiceError('account_suspended');
     },
 

@@ -35,6 +35,8 @@ const NAMES: Record<SecurityKind, string> = {
   webhook_secret_rotated: 'Webhook secret rotated',
   webhook_secret_activated: 'New webhook secret activated',
   data_exported: 'Data exported',
+  account_suspended: 'Account suspended',
+  suspension_lifted: 'Suspension ended',
   account_closed: 'Account closed',
 };
 
