@@ -24,9 +24,17 @@ import type { Payments } from '../store/payments.ts';
 import { readSamples } from '../store/poolSamples.ts';
 import { createSearch } from '../store/search.ts';
 import { recordSecurity } from '../store/securityLog.ts';
+import { readShares } from '../store/shares.ts';
+import { liftSuspension, suspendAccount } from '../store/suspension.ts';
 import { usageOf } from '../store/usage.ts';
 import type { Readiness } from '../workers/platform/readiness.ts';
 import { accountRoutes } from './account/accountRoutes.ts';
+import {
+  createChangeLimit,
+  limitConnectionChanges,
+  limitKeyChanges,
+  limitWebhookChanges,
+} from './account/changeLimit.ts';
 import { createExportAccount } from './account/exportAccount.ts';
 import { createKeys } from './account/keyService.ts';
 import { createAttemptLimit } from './auth/attemptLimit.ts';
@@ -131,7 +139,10 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const keyAuthentication = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
-  const connections = createConnections(store);
+  const countChange = createChangeLimit(store, env.RATE_LIMIT);
+  const ownersKeys = limitKeyChanges(apiKeys, countChange);
+  const webhooks = limitWebhookChanges(deps.webhooks, countChange);
+  const connections = limitConnectionChanges(createConnections(store), countChange);
   const sendToAuth = createSendToAuth(auth);
   const oauth = createOauthServer(sendToAuth, env.PUBLIC_URL);
   const attemptLimit = createAttemptLimit(store, env.RATE_LIMIT);
@@ -180,7 +191,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate(keyAuthentication),
     rateLimit,
   });
-  const { lists, dispatchEvents, webhooks, payments, stripe, readiness } = deps;
+  const { lists, dispatchEvents, payments, stripe, readiness } = deps;
   mcpRoutes(router, {
     registry,
     outages: deps.outages,
@@ -210,7 +221,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const keys = createKeys({ lists, apiKeys, accounts, registry, dispatchEvents });
+  const keys = createKeys({ lists, apiKeys: ownersKeys, accounts, registry, dispatchEvents });
   accountRoutes(serve, { lists, keys, webhooks });
   const devices = createKnownDevices(deps.keyring, env);
   const forwardToAuth = createForwardToAuth(auth, attemptLimit, devices, mails.delivers);
@@ -225,7 +236,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const deviceLogin = createDeviceLogin({
     sendToAuth,
     logins: createDeviceLogins(store),
-    apiKeys,
+    apiKeys: ownersKeys,
     dispatchEvents,
     publicUrl: env.PUBLIC_URL,
   });
@@ -269,6 +280,9 @@ export function createApp(deps: AppDependencies): Koa<State> {
     dispatchEvents,
     incidents: deps.incidents,
     broadcasts: createBroadcasts(store),
+    suspendAccount: (accountId, reason, operator) => suspendAccount(store, accountId, reason, operator),
+    liftSuspension: (accountId, operator) => liftSuspension(store, accountId, operator),
+    readShares: () => readShares(store),
     readSamples: () => readSamples(store, new Date()),
     readiness,
     rateLimit,

@@ -61,7 +61,12 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   /** Makes the checks that apply to new calls but not to replays of earlier ones. */
   function checkNewCall({ caller: { account, key }, tool, max }: ToolCall): void {
     outages.refuse();
-    const { balance, reserved, running } = account;
+    const { balance, reserved, running, pausedUntil } = account;
+    if (pausedUntil !== undefined && pausedUntil > new Date())
+      throw new ServiceError('rate_limited', {
+        detail: 'Too many calls of this account ended without a result in the last 24 hours.',
+        retryAfter: Math.ceil((pausedUntil.getTime() - Date.now()) / 1000),
+      });
     if (tool.price > max) throw new ServiceError('price_above_max');
     const available = balance - reserved;
     if (available < tool.price) {
@@ -113,6 +118,10 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     authorize({ account, key }, tool) {
       if (key !== null && key.scope !== 'tools') throw new ServiceError('insufficient_scope');
       if (key?.tools != null && !key.tools.includes(tool.name)) throw new ServiceError('tool_not_allowed');
+      if (account.suspension !== undefined)
+        throw new ServiceError('account_suspended', {
+          detail: 'The account was suspended by an operator of the service. The dashboard shows the reason.',
+        });
       if (account.shortfall > 0) throw new ServiceError('account_suspended');
     },
 
