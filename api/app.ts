@@ -24,9 +24,17 @@ import type { Payments } from '../store/payments.ts';
 import { readSamples } from '../store/poolSamples.ts';
 import { createSearch } from '../store/search.ts';
 import { recordSecurity } from '../store/securityLog.ts';
+import { readShares } from '../store/shares.ts';
+import { liftSuspension, suspendAccount } from '../store/suspension.ts';
 import { usageOf } from '../store/usage.ts';
 import type { Readiness } from '../workers/platform/readiness.ts';
 import { accountRoutes } from './account/accountRoutes.ts';
+import {
+  createChangeLimit,
+  limitConnectionChanges,
+  limitKeyChanges,
+  limitWebhookChanges,
+} from './account/changeLimit.ts';
 import { createExportAccount } from './account/exportAccount.ts';
 import { createKeys } from './account/keyService.ts';
 import { createAttemptLimit } from './auth/attemptLimit.ts';
@@ -47,6 +55,7 @@ import { stripeRoutes } from './billing/stripeRoutes.ts';
 import type { StripeService } from './billing/stripeService.ts';
 import { type CallRunner, MAX_RUNNING } from './calls/callRunner.ts';
 import type { Outages } from './calls/outages.ts';
+import { createTimeoutLimit } from './calls/timeoutLimit.ts';
 import { createToolCallService } from './calls/toolCallService.ts';
 import { toolRoutes } from './calls/toolRoutes.ts';
 import { createUploadPlaces } from './calls/uploadPlaces.ts';
@@ -130,7 +139,10 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const keyAuthentication = { apiKeys, accounts, onFailure: createFailureLimit(store, env.RATE_LIMIT) };
   const rateLimit = createRateLimit(store, env.RATE_LIMIT);
 
-  const connections = createConnections(store);
+  const countChange = createChangeLimit(store, env.RATE_LIMIT);
+  const ownersKeys = limitKeyChanges(apiKeys, countChange);
+  const webhooks = limitWebhookChanges(deps.webhooks, countChange);
+  const connections = limitConnectionChanges(createConnections(store), countChange);
   const sendToAuth = createSendToAuth(auth);
   const oauth = createOauthServer(sendToAuth, env.PUBLIC_URL);
   const attemptLimit = createAttemptLimit(store, env.RATE_LIMIT);
@@ -154,6 +166,9 @@ export function createApp(deps: AppDependencies): Koa<State> {
     outages: deps.outages,
     accounts,
     contents,
+    timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
+      log.warn({ err: error }, 'a call that ended at its time limit was not counted'),
+    ),
     maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
   });
   if (env.TRIAL_CREDITS > 0)
@@ -176,7 +191,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate(keyAuthentication),
     rateLimit,
   });
-  const { lists, dispatchEvents, webhooks, payments, stripe, readiness } = deps;
+  const { lists, dispatchEvents, payments, stripe, readiness } = deps;
   mcpRoutes(router, {
     registry,
     outages: deps.outages,
@@ -206,7 +221,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
     authenticate: createAuthenticate({ ...keyAuthentication, session: sessions.callerFromSession }),
     rateLimit,
   });
-  const keys = createKeys({ lists, apiKeys, accounts, registry, dispatchEvents });
+  const keys = createKeys({ lists, apiKeys: ownersKeys, accounts, registry, dispatchEvents });
   accountRoutes(serve, { lists, keys, webhooks });
   const devices = createKnownDevices(deps.keyring, env);
   const forwardToAuth = createForwardToAuth(auth, attemptLimit, devices, mails.delivers);
@@ -221,7 +236,7 @@ export function createApp(deps: AppDependencies): Koa<State> {
   const deviceLogin = createDeviceLogin({
     sendToAuth,
     logins: createDeviceLogins(store),
-    apiKeys,
+    apiKeys: ownersKeys,
     dispatchEvents,
     publicUrl: env.PUBLIC_URL,
   });
@@ -265,6 +280,9 @@ export function createApp(deps: AppDependencies): Koa<State> {
     dispatchEvents,
     incidents: deps.incidents,
     broadcasts: createBroadcasts(store),
+    suspendAccount: (accountId, reason, operator) => suspendAccount(store, accountId, reason, operator),
+    liftSuspension: (accountId, operator) => liftSuspension(store, accountId, operator),
+    readShares: () => readShares(store),
     readSamples: () => readSamples(store, new Date()),
     readiness,
     rateLimit,

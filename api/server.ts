@@ -22,7 +22,7 @@ import { assertMasterKeys } from '../store/masterKeys.ts';
 import { openStore } from '../store/mongo.ts';
 import { createPayments } from '../store/payments.ts';
 import { createPendingAnswers } from '../store/pendingAnswers.ts';
-import { createResults, mongodbPieces } from '../store/results.ts';
+import { createResults, deleteStored, mongodbPieces } from '../store/results.ts';
 import { recordMinute } from '../store/statusDays.ts';
 import { createUndelivered } from '../store/undelivered.ts';
 import { createVault } from '../store/vault.ts';
@@ -43,7 +43,9 @@ import { createApp } from './app.ts';
 import { createAuth } from './auth/auth.ts';
 import { openStripe } from './billing/openStripe.ts';
 import { createCallRunner } from './calls/callRunner.ts';
+import { createKeptResults } from './calls/keptResults.ts';
 import { watchOutages } from './calls/outages.ts';
+import { createUncharged } from './calls/uncharged.ts';
 import { addressLimit } from './http/connectionLimit.ts';
 import { createApiMetrics } from './http/metrics.ts';
 import { createPublicServer } from './http/publicServer.ts';
@@ -162,6 +164,9 @@ async function main(): Promise<void> {
       calls: createCalls(store),
       ledger,
       results: createResults(mongodbPieces(store), keyring),
+      deleteInput: (reference) => deleteStored(store, reference),
+      keptResults: createKeptResults(store, env.RATE_LIMIT, log),
+      uncharged: createUncharged({ client, store, limit: env.RATE_LIMIT, log }),
       dispatchEvents,
       answers,
       undelivered: createUndelivered({ store, ledger, accounts }),

@@ -1,5 +1,4 @@
 import { ServiceError } from '../schemas/errors.ts';
-import { startCountdown } from './countdown.ts';
 
 /** When outbound work must stop: at the deadline, or as soon as the signal aborts. */
 export interface Limits {
@@ -10,12 +9,7 @@ export interface Limits {
 
 /** A running time limit of outbound work. Disposing of it stops its timer. */
 export interface Clock extends Limits, Disposable {
-  /**
-   * Epoch milliseconds: the requested deadline, moved later by the time that did not count, because the clock was paused or
-   * this process was blocked (`countdown.ts`).
-   */
-  readonly deadline: number;
-  /** Pauses the time limit until `resume`, so that only time spent waiting for the target counts. */
+  /** Marks that nothing waits for the target until `resume`. */
   pause(): void;
   resume(): void;
   /** Registers a callback for when the deadline passes or the outer signal aborts before the clock is disposed of. */
@@ -25,39 +19,46 @@ export interface Clock extends Limits, Disposable {
 }
 
 /**
- * Starts a clock. Its signal aborts when the outer signal does, with the same reason, or at the deadline: with
- * `target_timeout` if all of the time was spent waiting for the target, with `deadline_exceeded` if this process used up the
- * time. One timer covers all of the work, because a timeout that restarts with every received byte would never end a
- * connection to a target that sends slowly.
+ * Starts a clock. Its signal aborts at the deadline: with `target_timeout` if the work then waits for the target, else with
+ * `deadline_exceeded`, which is also the reason if no time was left at the start. Before the deadline, it aborts when the
+ * outer signal does, with the same reason. One timer covers all of the work, because a timeout that restarts with every
+ * received byte would never end a connection to a target that sends slowly.
  */
 export function startClock({ signal: outer, deadline }: Limits): Clock {
   const controller = new AbortController();
   const { signal } = controller;
-  const stop = (): void => controller.abort(outer.reason);
-  const countdown = startCountdown(deadline - Date.now(), (end) =>
-    controller.abort(
-      end === 'elapsed' ? new ServiceError('target_timeout') : new ServiceError('deadline_exceeded'),
-    ),
-  );
+  const leftMs = deadline - Date.now();
+  let isWaiting = leftMs > 0;
+  const end = (): void =>
+    controller.abort(new ServiceError(isWaiting ? 'target_timeout' : 'deadline_exceeded'));
+  // The outer signal can be the time limit of the whole call, whose timer may run first when both are late.
+  const stop = (): void => (Date.now() < deadline ? controller.abort(outer.reason) : end());
+  const timer = setTimeout(end, Math.max(0, leftMs));
   const dispose = (): void => {
-    countdown[Symbol.dispose]();
+    clearTimeout(timer);
     outer.removeEventListener('abort', stop);
   };
   signal.addEventListener('abort', dispose, { once: true });
-  if (outer.aborted) stop();
+  if (outer.aborted) controller.abort(outer.reason);
   else outer.addEventListener('abort', stop, { once: true });
   return {
     signal,
-    get deadline() {
-      return Date.now() + countdown.left;
+    deadline,
+    pause: () => {
+      isWaiting = false;
     },
-    pause: () => countdown.pause(),
-    resume: () => countdown.resume(),
-    onEnd: (end) => {
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
+    resume: () => {
+      isWaiting = true;
     },
-    explain: (error) => (signal.aborted ? signal.reason : error),
+    onEnd: (stopWork) => {
+      if (signal.aborted) stopWork();
+      else signal.addEventListener('abort', stopWork, { once: true });
+    },
+    explain: (error) => {
+      // The timer is late when this process was busy at the deadline.
+      if (Date.now() >= deadline) end();
+      return signal.aborted ? signal.reason : error;
+    },
     [Symbol.dispose]: dispose,
   };
 }

@@ -78,7 +78,7 @@ export async function fetchFollowing(
       if (redirects.length === maxRedirects) throw targetFailed('redirects');
       trail = { startedAt, redirects: [...redirects, { status: response.status, url: response.url }] };
       const next = redirectTarget(target, location, policy);
-      request = redirected({ ...request, deadline: response.deadline }, response.status, target, next);
+      request = redirected(request, response.status, target, next);
       target = next;
     } catch (error) {
       response.close();

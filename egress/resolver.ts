@@ -1,6 +1,6 @@
 import type { DnsServer } from '../schemas/envValues.ts';
 import { ServiceError } from '../schemas/errors.ts';
-import { startCountdown } from './countdown.ts';
+import { startClock } from './clock.ts';
 import { ask } from './dns/ask.ts';
 import { createCache } from './dns/cache.ts';
 import { createInFlight } from './dns/inFlight.ts';
@@ -35,8 +35,8 @@ export interface Resolver {
    *
    * @param name lower-case A-labels without a trailing dot, as `parseHost` returns them
    * @throws ServiceError `target_failed` when no server gives a usable answer, `target_timeout` when none answers by
-   *   the deadline or within 5 s, `deadline_exceeded` when this process was too busy to read an answer in that time; the
-   *   signal's reason when it is aborted
+   *   the deadline or within 5 s, `deadline_exceeded` when the deadline has already passed; the signal's reason when it
+   *   is aborted
    */
   lookup(name: string, type: RecordType, options: LookupOptions): Promise<Lookup>;
   /**
@@ -56,27 +56,20 @@ interface ResolverOptions {
   now?: () => number;
 }
 
-class TryTimeout extends Error {
-  override readonly name = 'TryTimeout';
-}
+const unanswered = (cause?: unknown): ServiceError =>
+  new ServiceError('target_timeout', { detail: 'The DNS servers did not answer in time.', cause });
 
-/**
- * Runs work and aborts its signal after `ms` milliseconds: with TryTimeout, or with `deadline_exceeded` when this process
- * was too busy to read a reply.
- */
-async function within<T>(
-  ms: number,
+/** Runs work until the deadline. @throws ServiceError `target_timeout`; `deadline_exceeded` if no time is left */
+async function until<T>(
+  deadline: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const limit = new AbortController();
-  using _ = startCountdown(ms, (end) =>
-    limit.abort(end === 'elapsed' ? new TryTimeout() : new ServiceError('deadline_exceeded')),
-  );
+  using clock = startClock({ signal, deadline });
   try {
-    return await work(AbortSignal.any([signal, limit.signal]));
+    return await work(clock.signal);
   } catch (error) {
-    throw limit.signal.aborted ? limit.signal.reason : error;
+    throw clock.explain(error);
   }
 }
 
@@ -90,28 +83,27 @@ export function createResolver(options: ResolverOptions): Resolver {
   let first = 0;
 
   async function askInTurn(name: string, type: RecordType, signal: AbortSignal): Promise<Reply> {
-    using whole = startCountdown(TRIES * TRY_MS, () => undefined);
+    const end = Date.now() + TRIES * TRY_MS;
     const start = first;
     let failure: unknown;
     for (let index = 0; index < Math.max(TRIES, servers.length); index++) {
       const position = (start + index) % servers.length;
       const server = servers[position];
-      if (server === undefined || whole.left <= 0) break;
+      if (server === undefined || Date.now() >= end) break;
       try {
-        const reply = await within(Math.min(TRY_MS, whole.left), signal, (limit) =>
+        const reply = await until(Math.min(Date.now() + TRY_MS, end), signal, (limit) =>
           ask(server, name, type, limit),
         );
         first = position;
         return reply;
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof ServiceError) throw error;
         // A server's error reply says more about the name than another server's timeout, so only the reply is reported.
-        if (!(error instanceof TryTimeout)) failure = error;
+        if (!(error instanceof ServiceError)) failure = error;
       }
     }
     throw failure === undefined
-      ? new ServiceError('target_timeout', { detail: 'The DNS servers did not answer in time.' })
+      ? unanswered()
       : new ServiceError('target_failed', {
           detail: 'The DNS servers gave no usable answer for this name.',
           cause: failure,
@@ -127,7 +119,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     const cached = cache.get(key);
     if (cached !== undefined) return aged(cached.value, Math.floor(cached.ageMs / 1000));
     try {
-      return await within(deadline - Date.now(), signal, (limit) =>
+      return await until(deadline, signal, (limit) =>
         inFlight.join(key, limit, async (abandoned) => {
           const found = readLookup(await askInTurn(name, type, abandoned), name, type);
           cache.set(key, found, Math.min(found.ttl, MAX_TTL) * 1000);
@@ -135,11 +127,7 @@ export function createResolver(options: ResolverOptions): Resolver {
         }),
       );
     } catch (error) {
-      if (!(error instanceof TryTimeout)) throw error;
-      throw new ServiceError('target_timeout', {
-        detail: 'The DNS servers did not answer in time.',
-        cause: error,
-      });
+      throw error instanceof ServiceError && error.code === 'target_timeout' ? unanswered(error) : error;
     }
   }
 

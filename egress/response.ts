@@ -29,8 +29,6 @@ export interface Trail {
 
 /** A response whose body has not been read. The connection closes after the body, on `close`, or at the deadline. */
 export interface GuardedResponse extends Disposable {
-  /** Epoch milliseconds; it moves later by the time in which nothing waited for the target. */
-  readonly deadline: number;
   /** URL of this response, after redirects, without fragment. */
   url: string;
   /** The redirects that led to this response. */
@@ -48,7 +46,7 @@ export interface GuardedResponse extends Disposable {
   /** False when a content or transfer coding is unknown and the body is therefore not decoded. */
   decoded: boolean;
   /**
-   * The decoded body; it can be read once. Time that the reader spends between two chunks does not count for the deadline.
+   * The decoded body; it can be read once. If the deadline passes while no chunk is awaited, it ends as `deadline_exceeded`.
    *
    * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`, `source_too_large`; the signal's reason
    */
@@ -131,9 +129,6 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
   const body = readBody();
 
   return {
-    get deadline() {
-      return clock.deadline;
-    },
     url: url.href,
     redirects: parts.trail.redirects,
     status: message.status,

@@ -170,9 +170,10 @@ export const VARIABLES = {
   }),
   POOL_WAIT: variable({
     parse: parseDuration,
-    fallback: 60_000,
-    fallbackText: '60s',
-    about: 'Maximum time a call waits for a free worker before it fails with `pool_busy`.',
+    fallback: 65_000,
+    fallbackText: '65s',
+    about:
+      'Maximum time a call waits for a free worker before it fails with `pool_busy`. The default is longer than the longest call of any tool.',
   }),
   CALLS_PER_POOL: variable({
     parse: (text) => integer(text, 1, 100_000),
@@ -185,6 +186,12 @@ export const VARIABLES = {
     fallback: 1000,
     about:
       'Maximum number of connections of one client address to an API process; for a further one, the longest idle connection of the address is closed. With `TRUST_PROXY`, it is the maximum number of requests of an address that are in progress, and the connections of the proxy are not limited. No limit with `RATE_LIMIT=off`.',
+  }),
+  WORKER_SLOTS: variable({
+    parse: (text) => integer(text, 1, 1000),
+    fallback: null,
+    about:
+      'Number of calls that a tool worker runs at the same time in each of two lanes: one for accounts that run no other call in the pool (at least 2), one for those that run others. Default: by pool and cores.',
   }),
   EGRESS_ALLOW: variable({
     parse: (text) => list(text).map(parseAllow),
@@ -415,6 +422,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     POOL_WAIT: read('POOL_WAIT', v.POOL_WAIT, source),
     CALLS_PER_POOL: read('CALLS_PER_POOL', v.CALLS_PER_POOL, source),
     CONNECTIONS_PER_ADDRESS: read('CONNECTIONS_PER_ADDRESS', v.CONNECTIONS_PER_ADDRESS, source),
+    WORKER_SLOTS: read('WORKER_SLOTS', v.WORKER_SLOTS, source),
     EGRESS_ALLOW: read('EGRESS_ALLOW', v.EGRESS_ALLOW, source),
     GATEWAY_URL: read('GATEWAY_URL', v.GATEWAY_URL, source),
     GATEWAY_PORT: read('GATEWAY_PORT', v.GATEWAY_PORT, source),

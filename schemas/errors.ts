@@ -60,7 +60,7 @@ export const ERRORS = {
     status: 403,
     title: 'Account suspended',
     detail:
-      'The account is suspended: credits that were taken back, for example by a refund, had already been spent. Calls are accepted again when new credits cover the shortfall.',
+      'The account is suspended, because credits that were taken back, for example by a refund, had already been spent, or by an operator of the service. In the first case, calls are accepted again when new credits cover the shortfall.',
   },
   unknown_tool: {
     status: 404,
@@ -77,7 +77,7 @@ export const ERRORS = {
     status: 409,
     title: 'Idempotency key used',
     detail:
-      'The Idempotency-Key was used for a call of a tool with secret fields. Responses of such tools are not stored, so the call cannot be replayed.',
+      'The Idempotency-Key was used for a call of a tool with secret fields, whose responses are not stored, or for a call whose large result is no longer kept. The call cannot be replayed.',
   },
   cancelled: {
     status: 409,

@@ -151,19 +151,21 @@ type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 /** Type of the `data` of an event of this kind. */
 export type EventData<K extends EventKind> = TypeOf<(typeof EVENTS)[K]['data']>;
 
-/** Returns the `data` of the two events that a charge can fire. `balanceAfter` is the balance after the charge. */
-export function balanceEventData(
-  event: EventKind,
-  balanceAfter: number,
-): EventData<'credits.low' | 'credits.exhausted'> {
-  return event === 'credits.low'
-    ? {
-        balance: balanceAfter,
-        threshold: LOW_CREDITS,
-        message: `Only ${balanceAfter} credits are left.`,
-      }
-    : {
-        balance: balanceAfter,
-        message: 'No credits are left. Calls fail until credits are added.',
-      };
-}
+/** Kinds of the events that a charge can fire. */
+export type BalanceEventKind = 'credits.low' | 'credits.exhausted';
+
+const BALANCE_DATA: { [K in BalanceEventKind]: (balance: number) => EventData<K> } = {
+  'credits.low': (balance) => ({
+    balance,
+    threshold: LOW_CREDITS,
+    message: `Only ${balance} credits are left.`,
+  }),
+  'credits.exhausted': (balance) => ({
+    balance,
+    message: 'No credits are left. Calls fail until credits are added.',
+  }),
+};
+
+/** Returns the `data` of an event that a charge fires. `balanceAfter` is the balance after the charge, in credits. */
+export const balanceEventData = <K extends BalanceEventKind>(event: K, balanceAfter: number): EventData<K> =>
+  BALANCE_DATA[event](balanceAfter);

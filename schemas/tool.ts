@@ -50,6 +50,11 @@ export interface ToolDefinition<
    * Default: true in the cpu pool.
    */
   thread?: boolean;
+  /**
+   * Whether every call takes only milliseconds of CPU time. Such calls have worker slots of their own and never wait for
+   * slower ones. Default: false.
+   */
+  fast?: boolean;
   limits: {
     /**
      * Time limit in milliseconds for all attempts together. How long a call may wait for a free worker (`POOL_WAIT`)

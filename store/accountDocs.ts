@@ -1,4 +1,4 @@
-import type { EventKind } from '../schemas/events.ts';
+import type { BalanceEventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
 
 /**
@@ -62,7 +62,7 @@ export interface JournalEntry {
   release: boolean;
   seq: number;
   balanceAfter: number;
-  events: { id: string; event: EventKind }[];
+  events: { id: string; event: BalanceEventKind }[];
   /** The owner's thresholds that the charge crossed; missing in entries without a charge. */
   alerts?: number[];
   /** The period of a charged call's hold. */
@@ -90,6 +90,10 @@ export interface AccountDoc {
   shortfall: number;
   /** `seq` of the newest ledger entry. */
   seq: number;
+  /** Set while an operator has suspended the account; see `suspension.ts`. The owner sees the reason. */
+  suspension?: { at: Date; reason: string };
+  /** Until then the account may make no new calls, because too many ended without a charge; see `api/calls/uncharged.ts`. */
+  pausedUntil?: Date;
   monthlyAllowance: number;
   /** Newest month for which the allowance was granted, such as `2026-11`. */
   allowanceMonth?: string;

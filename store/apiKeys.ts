@@ -18,6 +18,8 @@ const SHAPE = /^ut_[0-9A-Za-z]{36}$/;
 const PREFIX_LENGTH = 9;
 /** Maximum number of live keys (neither revoked nor expired) per account. */
 const MAX_LIVE_KEYS = 50;
+/** Maximum number of revoked and expired keys, and of revoked connections, that an account keeps. */
+export const MAX_DEAD_KEYS = 200;
 /** Interval at which the times of last use are written to MongoDB, in one batch. */
 const LAST_USED_INTERVAL_MS = 5000;
 /**
@@ -170,6 +172,25 @@ export async function pruneSpend(store: Store, accountId: string, session: Clien
   await store.accounts.updateOne({ _id: accountId }, [{ $set: { keySpend: keepSpend(ids) } }], { session });
 }
 
+/**
+ * Deletes the oldest keys and connections of an account that can no longer be used, above `MAX_DEAD_KEYS`. Their calls and
+ * events name them by prefix.
+ */
+export async function pruneKeys(store: Store, accountId: string, session: ClientSession): Promise<void> {
+  const before = new Date(Date.now() - SPEND_KEPT_MS);
+  const dead = await store.apiKeys
+    .find(
+      { accountId, $or: [{ revokedAt: { $lte: before } }, { ...ONLY_KEYS, expiresAt: { $lte: before } }] },
+      { session },
+    )
+    .sort({ createdAt: -1, _id: -1 })
+    .skip(MAX_DEAD_KEYS)
+    .project<{ _id: string }>({ _id: 1 })
+    .toArray();
+  if (dead.length > 0)
+    await store.apiKeys.deleteMany({ _id: { $in: dead.map(({ _id }) => _id) } }, { session });
+}
+
 /** The event that reports a change of a key or connection. */
 const keyEvent = (row: ApiKeyDoc, kind: keyof typeof LOGGED_AS): EventDoc =>
   newEvent(row.accountId, kind, { keyId: row._id, name: row.name, prefix: row.prefix });
@@ -309,6 +330,7 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
             detail: `The account has reached its limit of ${MAX_LIVE_KEYS} live keys. Revoke one first.`,
           });
         await pruneSpend(store, row.accountId, session);
+        await pruneKeys(store, row.accountId, session);
         await reportKey(store, row, 'api_key.created', actor, session);
       });
       return { row, key };

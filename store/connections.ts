@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../schemas/errors.ts';
-import { isLive, liveAt, type NewKey, pruneSpend, reportKey, revokeKey } from './apiKeys.ts';
+import { isLive, liveAt, type NewKey, pruneKeys, pruneSpend, reportKey, revokeKey } from './apiKeys.ts';
 import type { ApiKeyDoc, ConnectedClient } from './keyDocs.ts';
 import { isDuplicate, type Store } from './mongo.ts';
 import type { Actor } from './securityLog.ts';
@@ -119,6 +119,7 @@ export function createConnections(store: Store): Connections {
         detail: `The account has reached its limit of ${MAX_CONNECTIONS} connected clients. Revoke one first.`,
       });
     await pruneSpend(store, accountId, session);
+    await pruneKeys(store, accountId, session);
   }
 
   const approveOnce = (connection: NewConnection, actor: Actor) =>

@@ -4,6 +4,9 @@ import type { DeliveryAttemptDoc, DeliveryDoc, ExchangeDoc } from './webhookDocs
 /** How long requests and responses are kept, in milliseconds. The attempts themselves are never deleted. */
 const EXCHANGE_RETENTION_MS = 30 * 24 * 3_600_000;
 
+/** Maximum number of requests and responses that are kept for an account: the newest ones. */
+export const MAX_EXCHANGES = 1000;
+
 /** Id of an attempt, from the id of its delivery and its number. */
 export const attemptId = (deliveryId: string, attempt: number): string =>
   `${deliveryId.replace(/^dlv/, 'att')}_${attempt}`;
@@ -11,7 +14,10 @@ export const attemptId = (deliveryId: string, attempt: number): string =>
 export interface DeliveryAttempts {
   find(id: string): Promise<DeliveryAttemptDoc | null>;
   /** Stores an attempt; no-op if it is already stored. */
-  record(attempt: DeliveryAttemptDoc, exchange: Omit<ExchangeDoc, '_id' | 'expiresAt'>): Promise<void>;
+  record(
+    attempt: DeliveryAttemptDoc,
+    exchange: Omit<ExchangeDoc, '_id' | 'accountId' | 'expiresAt'>,
+  ): Promise<void>;
   /** Returns the requests and responses that are still kept, by attempt id. */
   exchanges(ids: readonly string[]): Promise<Map<string, ExchangeDoc>>;
   /** Returns the newest attempts of a delivery, newest first, at most `limit`. */
@@ -23,7 +29,14 @@ export const createDeliveryAttempts = ({ deliveryAttempts, exchanges }: Store): 
 
   async record(attempt, exchange) {
     const expiresAt = new Date(attempt.at.getTime() + EXCHANGE_RETENTION_MS);
-    await insertAllOnce(exchanges, [{ ...exchange, _id: attempt._id, expiresAt }]);
+    const { _id, accountId } = attempt;
+    await insertAllOnce(exchanges, [{ ...exchange, _id, accountId, expiresAt }]);
+    const surplus = await exchanges
+      .find({ accountId }, { projection: { _id: 1 } })
+      .sort({ expiresAt: -1 })
+      .skip(MAX_EXCHANGES)
+      .toArray();
+    if (surplus.length > 0) await exchanges.deleteMany({ _id: { $in: surplus.map((row) => row._id) } });
     await insertAllOnce(deliveryAttempts, [attempt]);
   },
 

@@ -19,6 +19,18 @@ export const ACCOUNT_SEARCH_INDEX = { createdAt: -1, _id: -1, email: 1 } as cons
 /** Retention of notices in seconds. Longer than any retry, so that an owner is notified only once. */
 const NOTICE_SECONDS = 14 * 86_400;
 
+/**
+ * Retention of calls that were not charged, in seconds: 7 days after their end. Charged calls are kept, because ledger
+ * entries refer to them.
+ */
+export const UNCHARGED_SECONDS = 7 * 86_400;
+
+/**
+ * Retention of deliveries that failed or are held, in seconds after their events: 90 days, much longer than they can be
+ * resent.
+ */
+const UNDELIVERED_SECONDS = 90 * 86_400;
+
 /** Retention of usage sums in seconds. Longer than the longest period for which usage is shown. */
 const USAGE_SECONDS = 100 * 86_400;
 
@@ -135,6 +147,11 @@ export async function ensureIndexes(store: Store): Promise<void> {
       ...Object.values(CALL_INDEXES).map((key) => ({ key })),
       { key: { requestId: 1 } },
       { key: { touchedAt: 1 }, partialFilterExpression: { state: 'running' } },
+      {
+        key: { finishedAt: 1 },
+        expireAfterSeconds: UNCHARGED_SECONDS,
+        partialFilterExpression: { state: { $in: ['refunded', 'refused'] } },
+      },
       { key: { 'pendingAnswer.process': 1 }, partialFilterExpression: { pendingAnswer: { $exists: true } } },
     ]),
     store.apiProcesses.createIndexes([{ key: { renewedAt: 1 }, expireAfterSeconds: API_PROCESS_SECONDS }]),
@@ -156,6 +173,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     ]),
     store.securityEvents.createIndexes([
       { key: { accountId: 1, at: -1, _id: -1 } },
+      { key: { accountId: 1, kind: 1, at: -1, _id: -1 } },
       { key: { at: 1 }, expireAfterSeconds: SECURITY_EVENT_SECONDS },
     ]),
     store.usedCodes.createIndexes([{ key: { at: 1 }, expireAfterSeconds: USED_CODE_SECONDS }]),
@@ -165,9 +183,17 @@ export async function ensureIndexes(store: Store): Promise<void> {
       { key: { accountId: 1, state: 1, event: 1, createdAt: -1, eventId: -1 } },
       { key: { endpointId: 1, state: 1, nextAt: 1 } },
       { key: { nextAt: 1 }, partialFilterExpression: { state: 'pending' } },
+      {
+        key: { createdAt: 1 },
+        expireAfterSeconds: UNDELIVERED_SECONDS,
+        partialFilterExpression: { state: { $in: ['failed', 'held'] } },
+      },
     ]),
     store.deliveryAttempts.createIndexes([{ key: { endpointId: 1, at: -1, _id: -1 } }]),
-    store.exchanges.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
+    store.exchanges.createIndexes([
+      { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+      { key: { accountId: 1, expiresAt: -1 } },
+    ]),
     store.notices.createIndexes([
       { key: { dueAt: 1 } },
       { key: { accountId: 1, at: -1, _id: -1 } },

@@ -8,11 +8,19 @@ export interface ResultReference {
   pieces: number;
 }
 
+const pieceIds = ({ id, pieces }: ResultReference): string[] =>
+  Array.from({ length: pieces }, (_, piece) => `${id}:${piece}`);
+
 /** Where encrypted pieces of inputs and results are stored. */
 export interface Pieces {
   put(id: string, sealed: Uint8Array, expiresAt: Date): Promise<void>;
   /** Returns null when there is no such piece. */
   get(id: string): Promise<Uint8Array | null>;
+}
+
+/** A stored input or result has expired. */
+export class ResultGone extends Error {
+  override readonly name = 'ResultGone';
 }
 
 export interface Results {
@@ -23,7 +31,7 @@ export interface Results {
    *   every repetition writes the same bytes
    */
   write(callId: string, data: Uint8Array, expiresAt: Date, id?: string): Promise<ResultReference>;
-  /** @throws if a piece has expired or was changed */
+  /** @throws ResultGone if a piece has expired; another error if one was changed */
   read(callId: string, reference: ResultReference): Promise<Buffer>;
 }
 
@@ -46,6 +54,23 @@ export const mongodbPieces = ({ results }: Pick<Store, 'results'>): Pieces => ({
   },
 });
 
+/** Lets a stored input or result expire at this time. */
+export async function expireStored(
+  { results }: Pick<Store, 'results'>,
+  reference: ResultReference,
+  expiresAt: Date,
+): Promise<void> {
+  await results.updateMany({ _id: { $in: pieceIds(reference) } }, { $set: { expiresAt } });
+}
+
+/** Deletes a stored input or result. */
+export async function deleteStored(
+  { results }: Pick<Store, 'results'>,
+  reference: ResultReference,
+): Promise<void> {
+  await results.deleteMany({ _id: { $in: pieceIds(reference) } });
+}
+
 export function createResults(store: Pieces, keyring: Keyring): Results {
   return {
     async write(callId, data, expiresAt, id = randomUUID()) {
@@ -62,7 +87,7 @@ export function createResults(store: Pieces, keyring: Keyring): Results {
       const parts: Buffer[] = [];
       for (let piece = 0; piece < pieces; piece++) {
         const sealed = await store.get(`${id}:${piece}`);
-        if (sealed === null) throw new Error(`result ${id} of call ${callId} is gone`);
+        if (sealed === null) throw new ResultGone(`result ${id} of call ${callId} is gone`);
         parts.push(keyring.open('result', `${callId}:${id}:${piece}:${pieces}`, sealed));
       }
       return Buffer.concat(parts);

@@ -1,4 +1,5 @@
 import type { ObjectId } from 'mongodb';
+import type { GrantOperator } from './accountDocs.ts';
 
 /** Kinds of events in the security log. */
 export const SECURITY_KINDS = [
@@ -25,6 +26,8 @@ export const SECURITY_KINDS = [
   'webhook_secret_rotated',
   'webhook_secret_activated',
   'data_exported',
+  'account_suspended',
+  'suspension_lifted',
   'account_closed',
 ] as const;
 
@@ -41,6 +44,8 @@ export interface SecurityEventDoc {
   userAgent: string;
   keyPrefix: string | null;
   isOperator: boolean;
+  /** The operator who suspended the account or lifted the suspension; for operators only. */
+  operator?: GrantOperator;
 }
 
 /** A passkey of a user. better-auth writes it, with its public key; see `passkeys.ts`. */

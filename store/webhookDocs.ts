@@ -104,6 +104,8 @@ export type StoredHeader = [name: string, value: string];
  */
 export interface ExchangeDoc {
   _id: string;
+  /** Missing in documents of earlier releases. */
+  accountId?: string;
   /** URL to which the event was posted, without its query. */
   url?: string;
   /** Headers of the request. They contain the signatures, and no secret. */

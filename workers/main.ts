@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { BrowserMetrics } from '../activities/browser/metrics.ts';
@@ -41,6 +42,7 @@ import { addReservedPorts } from './platform/reservedPorts.ts';
 import { runMain } from './platform/runMain.ts';
 import { stopSignal } from './platform/stopSignal.ts';
 import { connectClient, dataConverter, temporalServer } from './platform/temporal.ts';
+import { throwTemporalFailures } from './platform/temporalFailures.ts';
 import { traceActivities, traceSinks } from './platform/temporalTracing.ts';
 import { tracedGuard } from './platform/tracedGuard.ts';
 import { startTracing } from './platform/tracing.ts';
@@ -49,9 +51,9 @@ import {
   deliveryWorker,
   ensureSchedules,
   JOB_MEMORY,
+  laneSlots,
   orchestratorWorker,
   type PoolOptions,
-  SLOTS,
   toolWorker,
   WORKER_POOLS,
   type WorkerPool,
@@ -135,7 +137,7 @@ async function main(): Promise<void> {
   // Own ports, which the guard blocks. The internal port is added below; messages of the parent process add others.
   const blockedPorts = [...ownPorts(env), sdkPort];
   addReservedPorts(blockedPorts);
-  const { build, ...options } = await (async (): Promise<PoolOptions & { build?: Build | null }> => {
+  const { build, lanes, ...options } = await (async (): Promise<PoolOptions & { build?: Build | null }> => {
     if (pool === 'orchestrator') {
       const store = requireStore();
       await ensureIndexes(store);
@@ -202,31 +204,44 @@ async function main(): Promise<void> {
       log: (line: string) => log.warn(line),
       observeBrowsers: (figures: BrowserMetrics) => observeBrowsers(metrics, figures),
     };
-    return toolWorker(pool, registry, {
-      observe: observeTools(metrics, SLOTS[pool]),
+    const slots = laneSlots(pool, env.WORKER_SLOTS);
+    const { first, further, fast } = slots;
+    const services = {
+      observe: observeTools(metrics, first + further + fast),
       log,
       results: createResults(pieces, keyring),
       openVault: createVaultClient(keyring),
       resources: open.use(await openResources(tools, operator)),
-      threads: open.adopt(createThreads(pool === 'cpu' ? 1 : 0), (it) => it.close()),
+      // Slow tools hold at most `first + further` threads, so that some are left for fast ones.
+      threads: open.adopt(
+        createThreads(pool === 'cpu' ? 1 : 0, first + further + availableParallelism()),
+        (it) => it.close(),
+      ),
       offload: decoders.offload,
       context: { resolver, egress, quotes: open.adopt(quotes, (it) => it.close()) },
-    });
+    };
+    return toolWorker(pool, registry, services, slots);
   })();
 
-  const worker: Worker = await Worker.create({
-    ...options,
-    ...build?.options,
-    connection,
-    namespace: env.TEMPORAL_NAMESPACE,
-    dataConverter: dataConverter(keyring),
-    interceptors: { activity: [traceActivities] },
-    // Registered even without a trace collector, because the SDK logs an error for each call of an unregistered sink.
-    sinks: traceSinks(tracing),
-  });
+  const workers = await Promise.all(
+    (lanes ?? [options]).map((lane) =>
+      Worker.create({
+        ...options,
+        ...lane,
+        ...build?.options,
+        connection,
+        namespace: env.TEMPORAL_NAMESPACE,
+        dataConverter: dataConverter(keyring),
+        interceptors: { activity: [throwTemporalFailures, traceActivities] },
+        // Registered even without a trace collector, because the SDK logs an error for each call of an unregistered sink.
+        sinks: traceSinks(tracing),
+      }),
+    ),
+  );
   let isReady = false;
   const assertReady = async () => {
-    if (!isReady || worker.getState() !== 'RUNNING') throw new Error('the worker is not polling');
+    if (!isReady || workers.some((worker) => worker.getState() !== 'RUNNING'))
+      throw new Error('the worker is not polling');
   };
   const readiness = createReadiness({
     ...(store === null ? {} : mongodbCheck(store)),
@@ -245,10 +260,11 @@ async function main(): Promise<void> {
   );
   const internalUrl = await listen(internal, env.HOST, env.INTERNAL_PORT);
   blockedPorts.push(Number(new URL(internalUrl).port));
-  const running = worker.run();
   const shutDown = () => {
-    if (worker.getState() === 'RUNNING') worker.shutdown();
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
+  // A worker that fails ends the process, and with it the others.
+  const running = Promise.all(workers.map((worker) => worker.run())).finally(shutDown);
   const stop = async () => {
     await build
       ?.untilDrained()

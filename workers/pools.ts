@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import type { WorkerOptions } from '@temporalio/worker';
+import { ResourceBasedController, type WorkerOptions, type WorkerTuner } from '@temporalio/worker';
 import { BROWSERS } from '../activities/browser/resource.ts';
 import { createAllowanceActivities } from '../activities/ledger/allowanceActivities.ts';
 import { createAuditActivities } from '../activities/ledger/auditActivities.ts';
@@ -22,20 +22,46 @@ import type { Audit } from '../store/audit.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Store } from '../store/mongo.ts';
 import type { Sweep } from '../store/sweeper.ts';
-import { TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
+import { type Lane, lanesOf, TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
 /** Kinds of worker processes: workflows with ledger steps, webhook deliveries, and the tool pools. */
 export const WORKER_POOLS = ['orchestrator', 'delivery', ...POOLS] as const;
 export type WorkerPool = (typeof WORKER_POOLS)[number];
 
-/** Maximum number of concurrent calls of a worker, by pool. The pool's scarce resource sets it: browsers, cores, sockets. */
-export const SLOTS: Record<Pool, number> = {
+/**
+ * Maximum number of concurrent calls of a worker in each of the lanes `first` and `further`, by pool. The pool's scarce
+ * resource sets it: browsers, cores, sockets. If both lanes are full, calls share the cores.
+ */
+const SLOTS: Record<Pool, number> = {
   browser: BROWSERS,
   cpu: availableParallelism(),
   network: 100,
   heavy: Math.max(1, Math.floor(availableParallelism() / 2)),
 };
+/**
+ * Slots of each lane of the network pool that do not depend on the load of the machine. Most calls wait for their targets
+ * and need little else; but 100 responses of 5 MB at the same time all exceeded their time limits on two cores. Further
+ * calls therefore wait in the task queue while the machine is busy.
+ */
+const SURE_SLOTS = 16;
+/** Share of the machine's memory and CPU time up to which the network pool takes further calls. */
+const TARGET_USAGE = { targetMemoryUsage: 0.9, targetCpuUsage: 0.9 };
+/** Time between two further slots, in which the last call begins to use the machine. */
+const RAMP = '50ms';
+/** Slots for calls that take milliseconds. Several per core, because a call also waits for its input and result. */
+const FAST_SLOTS = 4 * availableParallelism();
+
+/**
+ * Returns the slots of a worker's lanes. An account runs at most one call in the lane `first` of all workers, where there
+ * are at least two slots, so that it never holds the last slot of a pool.
+ *
+ * @param slots overrides the number for the pool (`WORKER_SLOTS`)
+ */
+export function laneSlots(pool: Pool, slots: number | null): Record<Lane, number> {
+  const further = slots ?? SLOTS[pool];
+  return { first: Math.max(2, further), further, fast: pool === 'cpu' ? FAST_SLOTS : 0 };
+}
 
 /**
  * Memory limit in bytes of a child process that runs a job on a caller's file, by pool; a worker runs at most one such
@@ -65,19 +91,39 @@ const SHUTDOWN_GRACE = '110s';
 /** Intervals of the Temporal schedules. Hourly allowance runs also grant allowances that are set during a month. */
 const INTERVALS = { sweep: '15s', allowance: '1h', audit: '1h' } as const;
 
-export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'>;
+export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'> & {
+  /** The task queues to poll, with their slots; missing: only `taskQueue`. */
+  lanes?: readonly Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions' | 'tuner'>[];
+};
 
-/** Options of a tool pool's worker: one activity per tool, on the pool's queue. */
+/** Hands out slots up to the number, and above `SURE_SLOTS` only while the machine has CPU time and memory left. */
+const tunerOf = (controller: ResourceBasedController, slots: number): WorkerTuner => ({
+  controller,
+  activityTaskSlotOptions: {
+    minimumSlots: Math.min(slots, SURE_SLOTS),
+    maximumSlots: slots,
+    rampThrottle: RAMP,
+  },
+});
+
+/** Options of a tool pool's worker: one activity per tool, on the queues of the pool's lanes. */
 export async function toolWorker(
   pool: Pool,
   registry: Registry,
   services: ToolServices,
+  slots: Record<Lane, number>,
 ): Promise<PoolOptions> {
   const tools = [...registry.values()].filter((tool) => tool.pool === pool);
+  const controller = pool === 'network' ? ResourceBasedController.create(TARGET_USAGE) : null;
   return {
     taskQueue: toolQueue(pool),
     activities: await createToolActivities(tools, services),
-    maxConcurrentActivityTaskExecutions: SLOTS[pool],
+    lanes: lanesOf(pool).map((lane) => ({
+      taskQueue: toolQueue(pool, lane),
+      ...(controller === null
+        ? { maxConcurrentActivityTaskExecutions: slots[lane] }
+        : { tuner: tunerOf(controller, slots[lane]) }),
+    })),
     shutdownGraceTime: SHUTDOWN_GRACE,
   };
 }

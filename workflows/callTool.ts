@@ -14,7 +14,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { ReserveResult } from '../store/ledger.ts';
-import { isCallFailure, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
+import { isCallFailure, laneOf, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
 import { dispatchEvents } from './dispatchEvents.ts';
 import type {
   CallFailure,
@@ -158,8 +158,7 @@ const BASE_WEIGHT = 100;
 /**
  * Returns the priority options of a call in the task queue of its pool. Temporal shares the pool's worker slots among
  * accounts in proportion to the weights of their calls. The weight falls with the price and with the number of calls
- * that the account is running in the pool. A single call of an account therefore gets the next free slot even if
- * other accounts have long queues, and one account can use all slots of an otherwise idle pool.
+ * that the account is running in the pool.
  *
  * @param running calls of the account in the pool, including this one
  */
@@ -171,20 +170,20 @@ const priorityOf = (accountId: string, price: number, running = 1): ToolPriority
 async function runTool(
   { policy, ...call }: CallRequest,
   remainingMs: number,
-  priority: ToolPriority,
+  running: number | undefined,
 ): Promise<ToolAnswer> {
   // Once the tool has started, its side effects may already have happened. Its worker then ignores a cancellation, and the
   // workflow waits for the result. A call that still waits for a worker is cancelled by the Temporal server.
   const finishes = policy.actsOnWorld;
   const ignoresCancellation = finishes && !patched(CANCELS_WAITING);
   const tool = proxyActivities<ToolActivities>({
-    taskQueue: toolQueue(policy.pool),
+    taskQueue: toolQueue(policy.pool, laneOf(policy, running)),
     scheduleToStartTimeout: policy.queueMs,
     startToCloseTimeout: policy.attemptMs + ATTEMPT_GRACE_MS,
     scheduleToCloseTimeout: remainingMs,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: finishes ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
-    priority,
+    priority: priorityOf(call.accountId, policy.price, running),
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
   })[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
@@ -262,7 +261,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
 
   let answer: ToolAnswer;
   try {
-    answer = await runTool(call, remainingMs, priorityOf(accountId, price, held.running));
+    answer = await runTool(call, remainingMs, held.running);
   } catch (error) {
     throw await refund(toRefusal(error));
   }

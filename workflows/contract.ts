@@ -3,7 +3,7 @@ import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
 import type { Resend } from '../store/deliveries.ts';
-import type { CallFailure } from './types.ts';
+import type { CallFailure, CallPolicy } from './types.ts';
 
 /**
  * The names that workflows, workers and clients use with Temporal. Running workflows and recorded histories contain
@@ -35,8 +35,32 @@ export const TASK_QUEUES = { orchestrator: 'orchestrator', delivery: 'delivery' 
 /** Name of the Temporal worker deployment that the orchestrators form. Each build (`BUILD_ID`) is a version of it. */
 export const WORKER_DEPLOYMENT = 'orchestrator';
 
-/** Name of the task queue for the tools of a pool. */
-export const toolQueue = (pool: Pool) => `tools-${pool}` as const;
+/**
+ * Lanes of a pool: each has its own task queue and its own slots on each worker.
+ *
+ * - `first`: calls of accounts that run no other call in the pool
+ * - `further`: calls of accounts that run others, so that no account ever holds all slots of a pool
+ * - `fast`: calls of tools that take milliseconds, only in the cpu pool
+ */
+export type Lane = 'first' | 'further' | 'fast';
+
+/** The lanes of a pool. */
+export const lanesOf = (pool: Pool): readonly Lane[] =>
+  pool === 'cpu' ? ['first', 'further', 'fast'] : ['first', 'further'];
+
+/**
+ * Returns the lane of a call. @param running calls of its account in the pool, including this one; missing in older
+ * histories
+ */
+export function laneOf({ isFast }: Pick<CallPolicy, 'isFast'>, running = 1): Lane {
+  if (isFast === true) return 'fast';
+  // Calls that an API without lanes accepted have no `isFast`.
+  return isFast === undefined || running <= 1 ? 'first' : 'further';
+}
+
+/** Name of the task queue of a pool's lane. */
+export const toolQueue = (pool: Pool, lane: Lane = 'first'): string =>
+  lane === 'first' ? `tools-${pool}` : `tools-${pool}-${lane}`;
 
 export const workflowIds = {
   call: (callId: string): string => callId,

@@ -17,6 +17,8 @@ export interface CallPolicy extends Pick<Reservation, 'tool' | 'pool' | 'price' 
    * outside the service (`actsOnWorld`).
    */
   attempts: number;
+  /** Whether the tool takes only milliseconds (`fast`); missing in older histories. */
+  isFast?: boolean | undefined;
   /** Maximum time that a call waits for a free worker before it fails with `pool_busy`. */
   queueMs: number;
   /** Time limit of one attempt. */

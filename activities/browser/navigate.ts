@@ -1,4 +1,4 @@
-import { startCountdown } from '../../egress/countdown.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../schemas/errors.ts';
 import { assertPage, explainNavigation, noPage } from './failure.ts';
 import { hasNoDocument } from './page/settled.ts';
@@ -7,11 +7,6 @@ import type { Requests } from './requests.ts';
 import { within } from './within.ts';
 
 const LOAD_MS = 30_000;
-/**
- * If a target has sent no page after at least this share of the load time, the target is to blame (`target_timeout`);
- * otherwise this service took too long (`deadline_exceeded`).
- */
-const TARGET_SHARE = 0.9;
 /** Content types that Chromium opens in a viewer of its own instead of as a page. */
 const NO_PAGE = /^application\/pdf\b/i;
 /** A renderer process that does not answer within this time counts as busy. */
@@ -24,17 +19,9 @@ export type LoadTime = (limits: Pick<Limits, 'deadline'>) => number;
 export const loadTimeBefore: LoadTime = ({ deadline }) =>
   Math.max(1, Math.min(LOAD_MS, (deadline - Date.now()) / 2));
 
-/**
- * Thrown when a page exceeds the time limit for loading. `delayed`: this process was too busy to handle the page's
- * events in time.
- */
+/** Thrown when a page exceeds the time limit for loading. */
 class LoadTimeout extends Error {
   override readonly name = 'LoadTimeout';
-  readonly delayed: boolean;
-  constructor(delayed: boolean) {
-    super('the page did not load in time');
-    this.delayed = delayed;
-  }
 }
 
 /**
@@ -47,11 +34,8 @@ async function loadTimeout(
   signal: AbortSignal,
 ): Promise<never> {
   await proxy.contacted;
-  const { promise, reject } = Promise.withResolvers<never>();
-  signal.throwIfAborted();
-  const countdown = startCountdown(ms, (end) => reject(new LoadTimeout(end === 'delayed')));
-  signal.addEventListener('abort', () => countdown[Symbol.dispose](), { once: true });
-  return promise;
+  await sleep(ms, undefined, { signal });
+  throw new LoadTimeout('the page did not load in time');
 }
 
 /**
@@ -60,8 +44,8 @@ async function loadTimeout(
  *
  * @param loadMs milliseconds that the target may take
  * @param loadTime determines how many of them remain now
- * @throws ServiceError `target_timeout` when the target had all of that time and sent no page; `deadline_exceeded` when
- *   this service used up the time; the errors of `explainNavigation`
+ * @throws ServiceError `target_timeout` when the browser still waits for the target after that time; `deadline_exceeded`
+ *   when the target has sent a page that does not show; the errors of `explainNavigation`
  */
 export async function navigate(
   renderPage: RenderPage,
@@ -92,9 +76,7 @@ export async function navigate(
     const answered = !begun && (!proxy.isWaiting || (isTls && navigation?.response() != null));
     // A browser that hangs may not have read a response that has arrived, so the target is not to blame.
     const answers = (await within(page.browser().version(), ANSWER_MS)) !== undefined;
-    const waitedMs = Math.min(grantedMs, performance.now() - requests.navigationAt);
-    const isSlow = !error.delayed && answers && !answered && waitedMs >= TARGET_SHARE * loadMs;
-    throw new ServiceError(isSlow ? 'target_timeout' : 'deadline_exceeded', { cause: error });
+    throw new ServiceError(answers && !answered ? 'target_timeout' : 'deadline_exceeded', { cause: error });
   } finally {
     ended.abort();
   }

@@ -20,8 +20,6 @@ export const FONTS_MS = 3_000;
 export interface Requests {
   /** The latest request for the main document, possibly after a redirect; null before the first one. */
   readonly navigation: HTTPRequest | null;
-  /** When the latest navigation began, before its redirects, as a value of `performance.now()`. */
-  readonly navigationAt: number;
   /**
    * HTTP status of the latest response for the main document, even if Chromium discards that response; null before it
    * arrives.
@@ -51,7 +49,6 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
   const hosts = new Set<string>();
   const secureFrames = new Map<string, number>();
   let navigation: HTTPRequest | null = null;
-  let navigationAt = performance.now();
   let parsed = false;
   let changedAt = Date.now();
   let documentId = '';
@@ -81,7 +78,6 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
       secureFrames.set(hostname, (secureFrames.get(hostname) ?? 0) + 1);
     if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
       navigation = request;
-      if (request.redirectChain().length === 0) navigationAt = performance.now();
       parsed = false;
     }
     if (NOT_AWAITED.has(request.resourceType())) return;
@@ -98,9 +94,6 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
   return {
     get navigation() {
       return navigation;
-    },
-    get navigationAt() {
-      return navigationAt;
     },
     get status() {
       return status;

@@ -10,10 +10,10 @@ import { makeBrowserFolder } from './folder.ts';
 import { type Browsers, createBrowsers } from './pool.ts';
 
 /**
- * Number of browsers of a worker, and so of calls that it runs at a time. A page is idle for about half of the time, so
- * two browsers use one core.
+ * Number of calls of each lane that a worker renders at a time, each in a browser of its own. A page is idle for about half
+ * of the time, so two browsers use one core; three are for the case that one of the two lanes is idle.
  */
-export const BROWSERS = 2 * Math.min(4, availableParallelism());
+export const BROWSERS = Math.ceil(1.5 * Math.min(4, availableParallelism()));
 const MEMORY_BYTES = 2_000_000_000;
 const JOBS = [50, 100] as const;
 /** Names of Chromium executables, preferred ones first: the headless shell takes less than half of the CPU time. */
@@ -96,7 +96,7 @@ async function open({ env, log, observeBrowsers }: ResourceOptions): Promise<Bro
       ...chromium,
       boundary,
       ads,
-      slots: BROWSERS,
+      slots: Math.max(2, env.WORKER_SLOTS ?? BROWSERS) + (env.WORKER_SLOTS ?? BROWSERS),
       jobs: JOBS,
     });
     observeBrowsers?.(browsers.metrics);

@@ -1,5 +1,6 @@
 import { heartbeat, log } from '@temporalio/activity';
 import type { Audit } from '../../store/audit.ts';
+import { sumExpiring } from '../../store/expiringCalls.ts';
 import { recordAudit, recordFailedAudit } from '../../store/maintenance.ts';
 import type { Store } from '../../store/mongo.ts';
 import type { AuditActivities } from '../../workflows/types.ts';
@@ -18,6 +19,8 @@ export const createAuditActivities = (store: Store, runAudit: () => Promise<Audi
       for (const drift of result.drift.slice(0, LOGGED))
         log.error('the ledger is inconsistent', { ...drift });
       await recordAudit(store, result);
+      // A failure is only logged: the next run sums the same calls again.
+      await sumExpiring(store).catch((error) => log.error('usage could not be summed', { err: error }));
       return result.drift.length;
     } catch (error) {
       log.error('the audit failed', { err: error });

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { Piscina } from 'piscina';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ThreadResult, ToolTask } from './thread.ts';
@@ -18,12 +17,17 @@ const IDLE_MS = 60_000;
 /** Heap limit of a thread. V8's default is a share of the machine's memory, which several threads could exceed together. */
 const HEAP_MB = 512;
 
-/** Creates a pool of threads. @param warm number of threads that are started before the first task and kept running */
-export function createThreads(warm: number): Threads {
+/**
+ * Creates a pool of threads.
+ *
+ * @param warm number of threads that are started before the first task and kept running
+ * @param most maximum number of threads; further tasks wait
+ */
+export function createThreads(warm: number, most: number): Threads {
   const pool = new Piscina({
     filename: new URL('./thread.ts', import.meta.url).href,
     minThreads: warm,
-    maxThreads: availableParallelism(),
+    maxThreads: most,
     idleTimeout: IDLE_MS,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   });

@@ -45,6 +45,9 @@ const OUTPUT_BYTES = 50_000_000;
 /** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_INTERVAL_MS = 2000;
 
+/** Time in which a tool that has reached the end of its call's time can report that. */
+const REPORT_MS = 1000;
+
 /** Starts to measure an attempt. Returns the function that returns its times so far. */
 function startTimes(): () => ToolTimes {
   const started = performance.now();
@@ -130,12 +133,17 @@ function interruptionOf(activity: Context): AbortSignal {
   return interruption.signal;
 }
 
+/** Milliseconds until Temporal ends the call, which are fewer than the tool's limit if the call waited long for a worker. */
+const timeLeft = ({ info }: Context): number =>
+  info.scheduledTimestampMs + info.scheduleToCloseTimeoutMs - REPORT_MS - Date.now();
+
 async function runActivity(run: Run, call: ToolCall, services: ToolServices): Promise<ToolAnswer> {
   const { callId } = call;
   const activity = Context.current();
   const times = startTimes();
-  const deadline = Date.now() + call.attemptMs;
-  const timeout = AbortSignal.timeout(call.attemptMs);
+  const limitMs = Math.min(call.attemptMs, timeLeft(activity));
+  const deadline = Date.now() + limitMs;
+  const timeout = AbortSignal.timeout(Math.max(0, limitMs));
   const interruption = call.finishes ? interruptionOf(activity) : activity.cancellationSignal;
   const signal = AbortSignal.any([interruption, timeout]);
   const { offload } = services;
@@ -148,9 +156,10 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
     return { ...result, times: times() };
   } catch (error) {
     if (error instanceof ServiceError) throw toFailure(error, times());
-    // The error of a cancellation must reach Temporal unchanged. Only a timeout is reported as deadline_exceeded.
-    if (timeout.aborted && !interruption.aborted)
-      throw toFailure(new ServiceError('deadline_exceeded', { cause: error }), times());
+    // Temporal recognises a cancellation by its own error, and the tool may have thrown another one, such as that of its
+    // time limit.
+    interruption.throwIfAborted();
+    if (timeout.aborted) throw toFailure(new ServiceError('deadline_exceeded', { cause: error }), times());
     throw error;
   } finally {
     clearInterval(heartbeat);

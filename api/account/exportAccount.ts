@@ -49,7 +49,7 @@ const grantRow = ({ _id, accountId, reason, operator, ...grant }: GrantDoc): Row
   byOperator: operator !== undefined,
 });
 const paymentRow = ({ _id: id, accountId, forgetAt, ...payment }: PaymentDoc): Row => ({ id, ...payment });
-const securityRow = ({ _id: id, accountId, ...event }: SecurityEventDoc): Row => ({ id, ...event });
+const securityRow = ({ _id: id, accountId, operator, ...event }: SecurityEventDoc): Row => ({ id, ...event });
 
 const contentRow = (callId: string, { input, output, expiresAt }: KeptContent): Row => ({
   callId,

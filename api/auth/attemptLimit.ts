@@ -22,13 +22,13 @@ export interface AttemptLimit {
    */
   countPasswordAttempt(attempt: Attempt): Promise<void>;
   /**
-   * Removes from the counts an attempt with the correct password, and the earlier wrong passwords from the same
-   * source.
+   * Counts a correct password. Removes the attempt, and the earlier wrong passwords from the same source, from the
+   * counts of wrong passwords.
    */
-  resetPasswordAttempts(attempt: Attempt): Promise<void>;
+  countCorrectPassword(attempt: Attempt): Promise<void>;
   /** Counts a sign-in with a passkey before it begins. @throws ServiceError rate_limited */
   countPasskeyAttempt(address: string): Promise<void>;
-  /** Removes a successful sign-in with a passkey from the count. */
+  /** Removes a successful sign-in with a passkey from the count of those that were not completed. */
   resetPasskeyAttempt(address: string): Promise<void>;
   /** Counts a sign-up. @throws ServiceError rate_limited */
   countSignUp(address: string): Promise<void>;
@@ -62,6 +62,17 @@ const ATTEMPT_WINDOW_SECONDS = 600;
  * limit per account, because a passkey cannot be guessed.
  */
 const PASSKEYS_BY_ADDRESS = 30;
+/**
+ * Maximum number of checks of a password, a second factor or a passkey per client address, successful ones included,
+ * because each costs a password hash, or leaves a session and an entry of the security log.
+ */
+const CHECKS_BY_ADDRESS = 300;
+const CHECK_WINDOW_SECONDS = 3600;
+/**
+ * Maximum number of correct passwords per known device, and per account from all other devices. Only a holder of the
+ * password can reach it.
+ */
+const CORRECT_BY_SOURCE = 60;
 /** Maximum number of sign-ups per client address, limited because each account receives free credits. */
 const SIGN_UPS_BY_ADDRESS = 20;
 const SIGN_UP_WINDOW_SECONDS = 3600;
@@ -88,24 +99,37 @@ export const emailKey = (email: string): string =>
 
 const bothKey = (email: string, address: string): string => `${emailKey(email)} ${addressKey(address)}`;
 
+const tooMany = ({ msBeforeNext }: RateLimiterRes): ServiceError =>
+  new ServiceError('rate_limited', {
+    detail: 'Too many attempts. Wait the number of seconds in the Retry-After header, then retry.',
+    retryAfter: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+  });
+
 async function consume(limiter: RateLimiterMongo, key: string): Promise<void> {
   try {
     await limiter.consume(key);
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error;
-    throw new ServiceError('rate_limited', {
-      detail: 'Too many attempts. Wait the number of seconds in the Retry-After header, then retry.',
-      retryAfter: Math.max(1, Math.ceil(error.msBeforeNext / 1000)),
-    });
+    throw tooMany(error);
   }
 }
+
+/** Throws rate_limited if the key has no points left, without counting. */
+async function assertLeft(limiter: RateLimiterMongo, key: string): Promise<void> {
+  const counted = await limiter.get(key);
+  if (counted !== null && counted.remainingPoints <= 0) throw tooMany(counted);
+}
+
+/** Key under which correct passwords are counted; null if the request names no account. */
+const sourceKey = ({ device, email }: Attempt): string | null =>
+  device ?? (email === null ? null : emailKey(email));
 
 /** Creates the limits on password attempts, sign-ups and emails. @param limit null disables all limits */
 export function createAttemptLimit(store: Store, limit: RateLimit | null): AttemptLimit {
   if (limit === null)
     return {
       countPasswordAttempt: async () => undefined,
-      resetPasswordAttempts: async () => undefined,
+      countCorrectPassword: async () => undefined,
       countPasskeyAttempt: async () => undefined,
       resetPasskeyAttempt: async () => undefined,
       countSignUp: async () => undefined,
@@ -126,6 +150,8 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
   const byBoth = limiter('email-address', ATTEMPTS_BY_EMAIL_AND_ADDRESS, ATTEMPT_WINDOW_SECONDS);
   const byEmail = limiter('email', ATTEMPTS_BY_EMAIL, ATTEMPT_WINDOW_SECONDS);
   const byAddress = limiter('address', ATTEMPTS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
+  const checks = limiter('check', CHECKS_BY_ADDRESS, CHECK_WINDOW_SECONDS);
+  const correct = limiter('correct', CORRECT_BY_SOURCE, CHECK_WINDOW_SECONDS);
   const passkeys = limiter('passkey', PASSKEYS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
   const signUps = limiter('sign-up', SIGN_UPS_BY_ADDRESS, SIGN_UP_WINDOW_SECONDS);
   const mailsTo = limiter('mail-to', MAILS_TO_EMAIL, MAIL_WINDOW_SECONDS);
@@ -133,7 +159,12 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
   const registrations = limiter('register', REGISTRATIONS_BY_ADDRESS, REGISTRATION_WINDOW_SECONDS);
   const changes = limiter('change', CHANGES_BY_ADDRESS, CHANGE_WINDOW_SECONDS);
   return {
-    async countPasswordAttempt({ address, email, device }) {
+    async countPasswordAttempt(attempt) {
+      const { address, email, device } = attempt;
+      await consume(checks, addressKey(address));
+      // Counted only when the password is correct, so that wrong passwords of others do not lock the owner out.
+      const source = sourceKey(attempt);
+      if (source !== null) await assertLeft(correct, source);
       if (device !== null) return consume(byDevice, device);
       await consume(byAddress, addressKey(address));
       if (email === null) return;
@@ -141,7 +172,10 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       const { consumedPoints } = await byEmail.penalty(emailKey(email));
       if (consumedPoints > ATTEMPTS_BY_EMAIL) await sleep(SLOW_MS);
     },
-    async resetPasswordAttempts({ address, email, device }) {
+    async countCorrectPassword(attempt) {
+      const { address, email, device } = attempt;
+      const source = sourceKey(attempt);
+      if (source !== null) await correct.penalty(source);
       if (device !== null) {
         await byDevice.delete(device);
         return;
@@ -152,7 +186,10 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       // Gives back only this attempt: wrong passwords from other addresses still count.
       await byEmail.reward(emailKey(email));
     },
-    countPasskeyAttempt: (address) => consume(passkeys, addressKey(address)),
+    async countPasskeyAttempt(address) {
+      await consume(checks, addressKey(address));
+      await consume(passkeys, addressKey(address));
+    },
     async resetPasskeyAttempt(address) {
       await passkeys.reward(addressKey(address));
     },

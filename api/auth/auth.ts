@@ -93,6 +93,8 @@ interface Dependencies {
   log: Logger;
 }
 
+/** Maximum number of sessions of a user. A sign-in above it ends the least recently used one. */
+const MAX_SESSIONS = 50;
 /** Minimum interval in seconds between updates of a session's last use. */
 const SESSION_UPDATE_SECONDS = 3600;
 
@@ -180,6 +182,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
         findChallenge: (identifier) => records.findVerification(identifier),
         useCode: (userId, code) => useCode(store, userId, code),
         endSession: (token) => records.endSessions([token]),
+        endSurplusSessions: (userId) => records.endSurplusSessions(userId, MAX_SESSIONS),
         endOtherSessions: (userId, sessionId) => records.endOtherSessions(userId, sessionId),
       }),
     ],

@@ -127,7 +127,7 @@ export const NAME_LENGTH = 100;
 const MAILS: readonly string[] = ['send-verification-email', 'request-password-reset'];
 
 /**
- * Creates `ForwardToAuth`. Of password attempts, only wrong passwords remain counted towards the limits.
+ * Creates `ForwardToAuth`.
  *
  * @param verifies whether email addresses are verified. If so, a sign-up sends an email, and its response does not
  *   reveal whether the address is registered
@@ -161,7 +161,7 @@ export function createForwardToAuth(
     await limit.countPasswordAttempt(attempt);
     const response = await ask();
     if (!response.ok) return response;
-    await limit.resetPasswordAttempts(attempt);
+    await limit.countCorrectPassword(attempt);
     if (path === 'sign-in/email' && email !== null) devices.remember(ctx, email);
     return response;
   };

@@ -17,6 +17,6 @@ export const createConfirmPassword =
     const attempt = { address: ctx.ip, email, device: devices.find(ctx, email) };
     await limit.countPasswordAttempt(attempt);
     const isRight = await auth.hasPassword(id, password);
-    if (isRight) await limit.resetPasswordAttempts(attempt);
+    if (isRight) await limit.countCorrectPassword(attempt);
     return isRight;
   };

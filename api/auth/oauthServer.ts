@@ -21,6 +21,15 @@ export interface ConnectRequest {
   scopes: OauthScope[];
 }
 
+/** The response to an authorization request: the page on which the owner decides, or the reason of a refusal. */
+export type Authorization =
+  | { page: string }
+  | {
+      refused: string;
+      /** The client, and its address for the error; null if the client or the address is unknown. */
+      client: { id: string; errorUrl: string } | null;
+    };
+
 /** The OAuth server for clients of the MCP endpoint; the plugin checks and answers their requests. */
 export interface OauthServer {
   /** Address of the MCP endpoint, which is the resource that clients name. */
@@ -31,13 +40,8 @@ export interface OauthServer {
   /** Sends a request of a client, without the cookies of the browser. */
   forward(ctx: Context, path: 'oauth2/token' | 'oauth2/revoke', form: URLSearchParams): Promise<Response>;
   register(ctx: Context, metadata: Record<string, unknown>): Promise<Response>;
-  /**
-   * Checks an authorization request.
-   *
-   * @returns where to send the browser: to the page `CONNECT_PATH`, or back to the client with an error; `refused` if the
-   *   client or its address is unknown
-   */
-  authorize(ctx: Context): Promise<{ url: string } | { refused: string }>;
+  /** Checks an authorization request. */
+  authorize(ctx: Context): Promise<Authorization>;
   /** Reads the query of the page `CONNECT_PATH`; null if `authorize` has not signed it or it has expired. */
   read(ctx: Context): Promise<ConnectRequest | null>;
   /** Completes an authorization request. Returns the address of the client. */
@@ -50,10 +54,15 @@ export function createOauthServer(send: SendToAuth, publicUrl: string | null): O
   const endpoint = (ctx: Context) => `${origin(ctx)}/mcp`;
   const issuer = (ctx: Context) => origin(ctx) + AUTH_PATH;
 
-  /** The plugin knows no issuer if PUBLIC_URL is unset. */
+  /** The plugin knows no issuer if PUBLIC_URL is unset. Parameters are in the query, or in the fragment if the client asks for it. */
   function withIssuer(ctx: Context, url: string): string {
     const address = new URL(url);
     if (address.searchParams.has('iss')) address.searchParams.set('iss', issuer(ctx));
+    const fragment = new URLSearchParams(address.hash.slice(1));
+    if (fragment.has('iss')) {
+      fragment.set('iss', issuer(ctx));
+      address.hash = fragment.toString();
+    }
     return address.href;
   }
 
@@ -97,12 +106,15 @@ export function createOauthServer(send: SendToAuth, publicUrl: string | null): O
       const query = new URLSearchParams(ctx.querystring);
       completeQuery(query, endpoint(ctx));
       const url = await redirectOf(await send(ctx, `oauth2/authorize?${query}`, { isSignedIn: true }));
-      if (url === null) return { refused: 'The request of the application is invalid.' };
-      if (url.startsWith(`${CONNECT_PATH}?`)) return { url };
+      if (url === null) return { refused: 'The request of the application is invalid.', client: null };
+      if (url.startsWith(`${CONNECT_PATH}?`)) return { page: url };
       const address = new URL(url);
-      if (address.pathname === `${AUTH_PATH}/error`)
-        return { refused: address.searchParams.get('error_description') ?? 'The request is invalid.' };
-      return { url: withIssuer(ctx, url) };
+      const reason =
+        address.searchParams.get('error_description') ??
+        new URLSearchParams(address.hash.slice(1)).get('error_description');
+      const refused = reason ?? 'The request is invalid.';
+      if (address.pathname === `${AUTH_PATH}/error`) return { refused, client: null };
+      return { refused, client: { id: query.get('client_id') ?? '', errorUrl: withIssuer(ctx, url) } };
     },
 
     async read(ctx) {

@@ -61,6 +61,8 @@ interface Dependencies {
   /** Records a code of an authenticator app. @returns false if it was used before */
   useCode(userId: string, code: string): Promise<boolean>;
   endSession(token: string): Promise<void>;
+  /** Ends the least recently used sessions of a user who has too many. */
+  endSurplusSessions(userId: string): Promise<void>;
   /** Ends all sessions of a user except this one. */
   endOtherSessions(userId: string, sessionId: string): Promise<void>;
 }
@@ -73,6 +75,7 @@ export const securityHooks = ({
   findChallenge,
   useCode,
   endSession,
+  endSurplusSessions,
   endOtherSessions,
 }: Dependencies): BetterAuthPlugin => ({
   id: 'security-log',
@@ -100,6 +103,7 @@ export const securityHooks = ({
         matcher: ({ path }) => path !== undefined && Object.hasOwn(SIGN_INS, path),
         handler: createAuthMiddleware(async ({ path, headers, context: { newSession } }) => {
           if (newSession === null) return;
+          await endSurplusSessions(newSession.user.id);
           await record(newSession.user.id, 'signed_in', actorOfHeaders(headers), SIGN_INS[path]);
         }),
       },
@@ -121,7 +125,8 @@ export const securityHooks = ({
               await record(userId, 'second_factor_failed', actor, 'with a code that was used before');
               throw new APIError('UNAUTHORIZED', { code: WRONG_CODE, message: 'Invalid code' });
             }
-            await record(newSession.user.id, 'signed_in', actor, SECOND_FACTORS[ctx.path]);
+            await endSurplusSessions(userId);
+            await record(userId, 'signed_in', actor, SECOND_FACTORS[ctx.path]);
           } else if (newSession !== null) {
             // Sessions that began with the password alone must not outlive it.
             await endOtherSessions(newSession.user.id, newSession.session.id);

@@ -106,6 +106,14 @@ export function createUserRecords(context: () => Promise<Internals>) {
 
     endSessions,
 
+    /** Ends the least recently used sessions of a user who has more than `most`. */
+    async endSurplusSessions(userId: string, most: number): Promise<void> {
+      const surplus = (await activeSessions(userId))
+        .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
+        .slice(most);
+      if (surplus.length > 0) await endSessions(surplus.map(({ token }) => token));
+    },
+
     /** Ends all sessions of a user except this one. */
     async endOtherSessions(userId: string, sessionId: string): Promise<void> {
       // `activeSessions` returns at most 100 sessions.

@@ -9,7 +9,8 @@ import type { DispatchEvents } from '../webhooks/startDispatch.ts';
  */
 export const MAX_CREDITS = 1_000_000_000;
 
-const REASON_LENGTH = 500;
+/** Maximum length of the reason of an adjustment or a suspension, in UTF-16 code units. */
+export const REASON_LENGTH = 500;
 
 /** A change of credits that an operator makes manually. Each reference is applied once. */
 export interface Adjustment {

@@ -18,7 +18,7 @@ import type { Keyring } from '../../store/keyring.ts';
 import { budgetOf } from '../../store/keySpend.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
-import { INLINE_BYTES, type Results } from '../../store/results.ts';
+import { INLINE_BYTES, type ResultReference, type Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';
 import type { Vault } from '../../store/vault.ts';
 import { retryStore, retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
@@ -29,8 +29,10 @@ import { createAccountPlaces } from './accountPlaces.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { type CallStep, createCallWorkflow } from './callWorkflow.ts';
 import { createFairQueue, type FairQueue, type Place } from './fairQueue.ts';
+import type { KeptResults } from './keptResults.ts';
 import { type Outages, unavailable } from './outages.ts';
 import { createSettlement, isReplayable } from './settlement.ts';
+import type { Uncharged } from './uncharged.ts';
 
 /** A validated request to run a tool. */
 export interface ToolCallRequest {
@@ -75,6 +77,10 @@ interface Dependencies {
   calls: Calls;
   ledger: Ledger;
   results: Results;
+  /** Deletes a stored input. */
+  deleteInput(reference: ResultReference): Promise<void>;
+  uncharged: Uncharged;
+  keptResults: KeptResults;
   dispatchEvents: DispatchEvents;
   answers: PendingAnswers;
   undelivered: Pick<Undelivered, 'settle'>;
@@ -120,6 +126,8 @@ const RESULT_KEPT_MS = 15 * 60_000;
  * it.
  */
 const RESULT_AFTER_KEY_MS = 3_600_000;
+/** Time for its work that a call has left, even if it has waited as long as possible for a worker. */
+const LEAST_WORK_MS = 25_000;
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a place. */
 const PLACE_WAIT_SHARE = 0.5;
 /** Time limit for an operation of the owner on a running call. */
@@ -159,12 +167,13 @@ export function policyOf(
 ): CallPolicy {
   const { workMs, attemptMs = workMs, attempts = DEFAULT_ATTEMPTS } = tool.limits;
   const longest = LONGEST_CALL_MS - OVERHEAD_MS - GIVE_UP_MS - waitedMs;
-  const queueMs = Math.min(limits.POOL_WAIT - waitedMs, longest - workMs);
+  const queueMs = Math.min(limits.POOL_WAIT - waitedMs, longest - Math.min(workMs, LEAST_WORK_MS));
   return {
     tool: tool.name,
     pool: tool.pool,
     price: tool.price,
     maxRunning: limits.RATE_LIMIT === null ? null : MAX_RUNNING,
+    isFast: tool.fast ?? false,
     attempts: actsOnWorld ? 1 : attempts,
     queueMs,
     attemptMs,
@@ -185,20 +194,25 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       workflow,
     });
   const places = deps.limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : deps.limits.CALLS_PER_POOL;
-  const queues: Readonly<Record<Pool, FairQueue>> = {
+  const queues: Readonly<Record<Pool | 'fast', FairQueue>> = {
     browser: createFairQueue(places),
     cpu: createFairQueue(places),
     network: createFairQueue(places),
     heavy: createFairQueue(places),
+    fast: createFairQueue(places),
   };
 
   /**
-   * Waits for a place in the pool. A call keeps its place until it ends, so that at most `CALLS_PER_POOL` workflows of
+   * Waits for a place in the pool, or in the lane of fast tools. A call keeps its place until it ends, so that at most `CALLS_PER_POOL` workflows of
    * this process compete for the servers and workers, however many calls arrive. @throws ServiceError pool_busy when the
    * signal aborts
    */
-  const takePlace = (pool: Pool, accountId: string, signal: AbortSignal): Promise<Place> =>
-    queues[pool].enter(accountId, signal).catch((error) => {
+  const takePlace = (
+    { pool, fast = false }: ToolDefinition,
+    accountId: string,
+    signal: AbortSignal,
+  ): Promise<Place> =>
+    queues[fast ? 'fast' : pool].enter(accountId, signal).catch((error) => {
       throw new ServiceError('pool_busy', { cause: error });
     });
 
@@ -237,17 +251,24 @@ export function createCallRunner(deps: Dependencies): CallRunner {
   /**
    * Starts the workflow of a call. While Temporal is unreachable this can take longer than the sweeper waits before it
    * ends a call without a workflow; the call is therefore marked at intervals as still being started.
+   *
+   * @returns the reference to the stored input, if it was stored
    */
-  async function startWorkflow({ request, running, onStart }: Start, signal: AbortSignal): Promise<void> {
+  async function startWorkflow(
+    { request, running, onStart }: Start,
+    signal: AbortSignal,
+  ): Promise<ResultReference | undefined> {
     // A mark that cannot be written is repeated at the next interval.
     const touch = () => void calls.touch(request.callId).catch(() => undefined);
     const timer = setInterval(touch, TOUCH_INTERVAL_MS);
     try {
-      await workflow.start(await storeLargeInput(request, signal), running, signal);
+      const stored = await storeLargeInput(request, signal);
+      await workflow.start(stored, running, signal);
+      onStart?.();
+      return stored.storedInput;
     } finally {
       clearInterval(timer);
     }
-    onStart?.();
   }
 
   /** Converts the failure of a workflow to an error of the error table. */
@@ -279,6 +300,20 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     }
     // The workflow did not fail by itself but was terminated or timed out, so it did not settle the call.
     return refundUnlessCharged(row, new ServiceError('internal', { cause: error }), wait);
+  }
+
+  /** Deletes the stored input of a call whose workflow has ended. If that fails, MongoDB deletes it some minutes later. */
+  function forgetInput(storedInput: ResultReference | undefined): void {
+    if (storedInput === undefined) return;
+    deps
+      .deleteInput(storedInput)
+      .catch((error) => log.warn({ err: error }, 'could not delete the input of a call that has ended'));
+  }
+
+  /** Returns the error of a call whose history was deleted; null if it was not refused. See `uncharged.ts`. */
+  async function endedWith(callId: string): Promise<ServiceError | null> {
+    const code = (await retryStore(() => calls.find(callId)))?.code;
+    return isErrorCode(code) ? new ServiceError(code) : null;
   }
 
   /**
@@ -320,9 +355,10 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     // side effects keeps waiting: refusing it would use up its Idempotency-Key, because Temporal may have started it.
     const outage = row.actsOnWorld ? new AbortController().signal : deps.outages.nextOutage('temporal');
     let hasStarted = start === null;
+    let storedInput: ResultReference | undefined;
     let result: CallResult;
     try {
-      if (start !== null) await startWorkflow(start, AbortSignal.any([timeout, outage]));
+      if (start !== null) storedInput = await startWorkflow(start, AbortSignal.any([timeout, outage]));
       hasStarted = true;
       if (!isReplayable(row)) {
         if (hangup.aborted) cancel();
@@ -330,7 +366,14 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       }
       result = await workflow.result(row._id, timeout);
     } catch (error) {
-      if (error instanceof WorkflowFailedError) return respond(await outcomeOfFailure(error, row, wait));
+      if (error instanceof WorkflowFailedError) {
+        const failed = await outcomeOfFailure(error, row, wait);
+        forgetInput(storedInput);
+        if (!replayed && 'error' in failed.ending) void deps.uncharged.ended(row, failed.ending.error.code);
+        return respond(failed);
+      }
+      const ended = error instanceof WorkflowNotFoundError ? await endedWith(row._id) : null;
+      if (ended !== null) return respond({ available: null, ending: { error: ended } });
       if (start === null && row.pendingAnswer === undefined) throw error; // a replay of a call that has ended
       const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
       const fault = !hasStarted && outage.aborted ? unavailable() : new ServiceError(code, { cause: error });
@@ -338,10 +381,15 @@ export function createCallRunner(deps: Dependencies): CallRunner {
     } finally {
       hangup.removeEventListener('abort', cancel);
     }
+    forgetInput(storedInput);
     // A small result is part of the workflow's own.
-    const isStored = 'stored' in result.result;
-    if (replayed && isStored && row.pendingAnswer === undefined) await takeReplayPlace(row.accountId, wait);
-    return respond(await resultOrRefund(row, async () => result, wait));
+    const stored = 'stored' in result.result ? result.result.stored : null;
+    if (replayed && stored !== null && row.pendingAnswer === undefined)
+      await takeReplayPlace(row.accountId, wait);
+    const settled = await resultOrRefund(row, async () => result, wait);
+    if (!replayed && isReplayable(row) && stored !== null && 'output' in settled.ending)
+      void deps.keptResults.count(row.accountId, stored, settled.ending.output.length);
+    return respond(settled);
   }
 
   return {
@@ -426,7 +474,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       const tooLong = AbortSignal.timeout(Math.round(policyAfter(0).queueMs * PLACE_WAIT_SHARE));
       // A call with an Idempotency-Key runs even if its caller disconnects.
       const placeWait = canReplay ? tooLong : AbortSignal.any([tooLong, toolCall.hangup]);
-      using place = await takePlace(tool.pool, accountId, placeWait);
+      using place = await takePlace(tool, accountId, placeWait);
       const newCall: NewCall = {
         _id: randomUUID(),
         accountId,

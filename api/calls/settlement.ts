@@ -5,7 +5,7 @@ import type { CallDoc, PendingAnswer } from '../../store/callDocs.ts';
 import type { Calls } from '../../store/calls.ts';
 import type { Ledger, Settled } from '../../store/ledger.ts';
 import type { PendingAnswers } from '../../store/pendingAnswers.ts';
-import type { Results } from '../../store/results.ts';
+import { ResultGone, type Results } from '../../store/results.ts';
 import type { Undelivered } from '../../store/undelivered.ts';
 import { retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
@@ -63,6 +63,13 @@ interface Dependencies {
  * input.
  */
 export const isReplayable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
+
+/** The error of a replay whose result was too large to be kept for long; see `keptResults.ts`. */
+const noLongerKept = (cause: ResultGone): ServiceError =>
+  new ServiceError('idempotency_key_used', {
+    detail: 'The call with this Idempotency-Key was charged, but its result is no longer kept.',
+    cause,
+  });
 
 const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
   AbortSignal.timeout(Math.max(0, Math.round(deadline - performance.now())));
@@ -142,7 +149,7 @@ export function createSettlement(deps: Dependencies): Settlement {
       await assertPending(row, wait);
       return { available, ending: { output } };
     } catch (fault) {
-      if (row.pendingAnswer === undefined) throw fault;
+      if (row.pendingAnswer === undefined) throw fault instanceof ResultGone ? noLongerKept(fault) : fault;
       const reported = error ?? new ServiceError('internal', { cause: fault });
       await refundUndelivered(row, fault, reported.code, wait);
       return { available: null, ending: { error: reported } };

@@ -10,6 +10,7 @@ import { createValidator } from '../http/validator.ts';
 import type { CallOutcome } from './callOutcome.ts';
 import type { CallRunner, ToolCallRequest } from './callRunner.ts';
 import type { Outages } from './outages.ts';
+import type { TimeoutLimit } from './timeoutLimit.ts';
 
 /** A request to run a tool, with its validated input. */
 export interface ToolCall
@@ -47,19 +48,25 @@ interface Dependencies {
   outages: Outages;
   accounts: Pick<Accounts, 'find'>;
   contents: Pick<CallContents, 'keep'>;
+  timeouts: TimeoutLimit;
   /** Maximum number of concurrent calls of an account in one pool; null: unlimited. */
   maxRunning: number | null;
 }
 
 export function createToolCallService(deps: Dependencies): ToolCallService {
-  const { registry, runner, metrics, outages, accounts, contents, maxRunning } = deps;
+  const { registry, runner, metrics, outages, accounts, contents, timeouts, maxRunning } = deps;
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
 
   /** Makes the checks that apply to new calls but not to replays of earlier ones. */
   function checkNewCall({ caller: { account, key }, tool, max }: ToolCall): void {
     outages.refuse();
-    const { balance, reserved, running } = account;
+    const { balance, reserved, running, pausedUntil } = account;
+    if (pausedUntil !== undefined && pausedUntil > new Date())
+      throw new ServiceError('rate_limited', {
+        detail: 'Too many calls of this account ended without a result in the last 24 hours.',
+        retryAfter: Math.ceil((pausedUntil.getTime() - Date.now()) / 1000),
+      });
     if (tool.price > max) throw new ServiceError('price_above_max');
     const available = balance - reserved;
     if (available < tool.price) {
@@ -73,6 +80,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     }
     if (maxRunning !== null && (running[tool.pool] ?? 0) >= maxRunning)
       throw new ServiceError('rate_limited', { detail: 'The account has too many running calls.' });
+    timeouts.check(account._id);
   }
 
   /**
@@ -110,6 +118,10 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     authorize({ account, key }, tool) {
       if (key !== null && key.scope !== 'tools') throw new ServiceError('insufficient_scope');
       if (key?.tools != null && !key.tools.includes(tool.name)) throw new ServiceError('tool_not_allowed');
+      if (account.suspension !== undefined)
+        throw new ServiceError('account_suspended', {
+          detail: 'The account was suspended by an operator of the service. The dashboard shows the reason.',
+        });
       if (account.shortfall > 0) throw new ServiceError('account_suspended');
     },
 
@@ -131,6 +143,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       const { ending, replayed } = outcome;
       const charged = 'output' in ending && !replayed ? tool.price : 0;
       if (!replayed) keepContent(call, outcome);
+      if (!replayed && 'error' in ending) timeouts.count(caller.account._id, ending.error.code);
       if (!replayed) metrics.call(tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
       const available =
         replayed && outcome.available === null ? await availableNow(caller.account._id) : outcome.available;

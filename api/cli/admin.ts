@@ -9,6 +9,7 @@ import { adjust } from './commands/adjust.ts';
 import { createAccount } from './commands/createAccount.ts';
 import { keyCommands } from './commands/keys.ts';
 import { rekey } from './commands/rekey.ts';
+import { suspensionCommands } from './commands/suspend.ts';
 import { userCommands } from './commands/users.ts';
 import { webhookCommands } from './commands/webhooks.ts';
 import { helpFor, overview } from './help.ts';
@@ -18,6 +19,7 @@ const COMMANDS: readonly Command[] = [
   createAccount,
   adjust,
   ...accountCommands,
+  ...suspensionCommands,
   ...keyCommands,
   ...webhookCommands,
   ...userCommands,

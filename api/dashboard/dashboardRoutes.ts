@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Env } from '../../schemas/env.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import type { AccountDoc, GrantOperator } from '../../store/accountDocs.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { AccountAudit } from '../../store/audit.ts';
 import type { Broadcasts } from '../../store/broadcast.ts';
@@ -16,6 +17,7 @@ import type { Passkeys } from '../../store/passkeys.ts';
 import type { Payments } from '../../store/payments.ts';
 import type { Search } from '../../store/search.ts';
 import type { Actor, SecurityEvent } from '../../store/securityLog.ts';
+import type { Share } from '../../store/shares.ts';
 import type { PoolSampleDoc } from '../../store/statusDocs.ts';
 import type { DailyUsage } from '../../store/usage.ts';
 import type { Readiness } from '../../workers/platform/readiness.ts';
@@ -108,6 +110,10 @@ interface Dependencies {
   stripe: StripeService | null;
   incidents: Incidents;
   broadcasts: Broadcasts;
+  suspendAccount(accountId: string, reason: string, operator: GrantOperator): Promise<AccountDoc>;
+  liftSuspension(accountId: string, operator: GrantOperator): Promise<AccountDoc>;
+  /** Returns the accounts that hold most of the service now. */
+  readShares(): Promise<Share[]>;
   /** Returns the states of the task queues in the last hour. */
   readSamples(): Promise<PoolSampleDoc[]>;
   readiness: () => Promise<Readiness>;

@@ -17,7 +17,8 @@ export const REMEDIES: Record<ErrorCode, string> = {
     'Tools require a key with the scope "tools", the Account API a key with the scope "account". No key has both scopes.',
   network_not_allowed:
     'Send the request from an allowed network, or change the allowed networks of the key in the dashboard.',
-  account_suspended: 'Buy credits to cover the shortfall.',
+  account_suspended:
+    'The dashboard shows the reason: buy credits to cover a shortfall, or ask the operator of the service.',
   unknown_tool: 'Check the name after /api/v1/tools/.',
   not_found: 'Check the path and the id. Resources of other accounts are reported as not found.',
   method_not_allowed: 'Use a method listed in the Allow header. Tools are called with POST.',

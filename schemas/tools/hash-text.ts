@@ -9,6 +9,7 @@ export default defineTool({
     'for storing passwords.',
   price: 1,
   pool: 'cpu',
+  fast: true,
   limits: { workMs: 10_000 },
   input: {
     type: 'object',

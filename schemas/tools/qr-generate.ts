@@ -13,6 +13,7 @@ export default defineTool({
     '`invalid_input`; the message states the limit.',
   price: 1,
   pool: 'cpu',
+  fast: true,
   limits: { workMs: 10_000 },
   input: {
     type: 'object',

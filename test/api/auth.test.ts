@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { createAttemptLimit } from '../../api/auth/attemptLimit.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { isRecord, type Json } from '../helpers/json.ts';
 import { accountOf } from '../helpers/ledgerCheck.ts';
@@ -22,14 +23,17 @@ let stack: SharedStack;
 let store: Store;
 /** A second stack that has rate limits and another public URL. */
 let limited: SharedStack;
+let limitedStore: Store;
 
 test.before(async () => {
   stack = await useStack();
   limited = await useStack('limited');
   store = await openStore(stack.mongodbUri);
+  limitedStore = await openStore(limited.mongodbUri);
 });
 test.after.always(async () => {
   await store?.close();
+  await limitedStore?.close();
   await stack?.stop();
   await limited?.stop();
 });
@@ -249,6 +253,22 @@ const deviceCookie = (response: Response): string =>
     .getSetCookie()
     .map((cookie) => cookie.split(';')[0] ?? '')
     .find((cookie) => cookie.includes('device')) ?? '';
+
+test('sign-ins with the correct password are limited by account and by device', async (t) => {
+  const [owner, other] = [freshCredentials(), freshCredentials()];
+  await signUp(limited.baseUrl, owner);
+  await signUp(limited.baseUrl, other);
+  const limit = createAttemptLimit(limitedStore, { rate: 20, burst: 40 });
+  const counted = { address: '192.0.2.70', email: owner.email, device: null };
+  await Promise.all(Array.from({ length: 59 }, () => limit.countCorrectPassword(counted)));
+  const last = await signInFrom('192.0.2.71', owner);
+  t.is(last.status, 200);
+  const refused = await signInFrom('192.0.2.72', owner);
+  t.is(refused.status, 429);
+  t.true(Number(refused.headers.get('retry-after')) > 60);
+  t.is((await signInFrom('192.0.2.72', owner, { Cookie: deviceCookie(last) })).status, 200, 'a known device');
+  t.is((await signInFrom('192.0.2.72', other)).status, 200, 'another account');
+});
 
 test('a stranger who guesses a user’s password does not lock the user out', async (t) => {
   const owner = freshCredentials();

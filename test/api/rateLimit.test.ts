@@ -1,6 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
+import { RateLimiterMongo } from 'rate-limiter-flexible';
+import { CHANGES_PER_DAY } from '../../api/account/changeLimit.ts';
 import { openStore, type Store } from '../../store/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { recordAt } from '../helpers/json.ts';
 import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
@@ -241,6 +244,34 @@ test.serial('requests of the Account API and tool calls count against the same l
   await fill(bucket, 0);
   isLimited(t, await ask(account), '1');
 });
+
+test.serial(
+  'changes of keys and webhook endpoints are limited per account and day, and revoking is not',
+  async (t) => {
+    const [account, other] = [await makeAccount(stack, 0), await makeAccount(stack, 0)];
+    const { id } = await account.addKey({});
+    const counter = new RateLimiterMongo({
+      storeClient: store.client,
+      dbName: store.db.databaseName,
+      tableName: 'attempts',
+      keyPrefix: 'account-change',
+      points: CHANGES_PER_DAY,
+      duration: 86_400,
+    });
+    await counter.penalty(account.accountId, CHANGES_PER_DAY - 1);
+    const paths = '/api/v1/account/keys';
+    const newKey = { name: 'one more', scopes: ['tools'] };
+    t.is((await account.manage(paths, newKey)).status, 201);
+    const refused = await account.manage(paths, newKey);
+    t.is(refused.status, 429);
+    t.true(Number(refused.headers.get('Retry-After')) > 3600);
+    t.regex(String(recordAt(await refused.json()).detail), /300 times a day/);
+    const endpoint = { url: 'http://localhost:9/', events: ['credits.low'] };
+    t.is((await account.manage('/api/v1/account/webhooks', endpoint)).status, 429);
+    t.is((await account.manage(`${paths}/${id}`, undefined, { method: 'DELETE' })).status, 204);
+    t.is((await other.manage(paths, newKey)).status, 201);
+  },
+);
 
 test.serial('the default rate limit is twenty calls per second with bursts of forty', async (t) => {
   const plain = await startStack({ pools: [], env: { RATE_LIMIT: '' } });

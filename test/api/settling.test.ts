@@ -157,7 +157,7 @@ test('a call whose result can be requested again with its key is not refunded', 
     async () => ({ result, available }),
     waiting(SHORT_MS),
   );
-  await t.throwsAsync(answer, { message: /is gone/ });
+  await t.throwsAsync(answer, { message: /no longer kept/ });
   t.is((await accountOf(fixture.store, accountId)).balance, CREDITS - PRICE);
 });
 

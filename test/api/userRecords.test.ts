@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
+import { ObjectId } from 'mongodb';
 import { type Auth, createAuth } from '../../api/auth/auth.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
@@ -94,6 +95,30 @@ test.serial('sessions are listed, and ended one by one or all except one', async
   t.false((await ids()).includes(first));
   await auth.endOtherSessions(user.id, second);
   t.deepEqual(await ids(), [second]);
+});
+
+test.serial('a sign-in ends the least recently used sessions above fifty', async (t) => {
+  const current = await sessionOf(await signIn(PASSWORD));
+  await auth.endOtherSessions(user.id, current?.sessionId ?? '');
+  const sessions = store.db.collection('sessions');
+  const row = await sessions.findOne({ userId: new ObjectId(user.id) });
+  t.truthy(row);
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+  await sessions.insertMany(
+    Array.from({ length: 60 }, (_, i) => ({
+      ...row,
+      _id: new ObjectId(),
+      token: `session-${i + 1}`,
+      updatedAt: hoursAgo(i + 1),
+    })),
+  );
+  const latest = await sessionOf(await signIn(PASSWORD));
+  const left = await auth.sessions(user.id);
+  t.is(left.length, 50);
+  t.is(left[0]?.id, latest?.sessionId);
+  t.is(await sessions.countDocuments({ token: 'session-48' }), 1);
+  t.is(await sessions.countDocuments({ token: 'session-49' }), 0);
+  await auth.endOtherSessions(user.id, latest?.sessionId ?? '');
 });
 
 test.serial('the role of a user can be changed', async (t) => {

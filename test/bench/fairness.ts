@@ -7,6 +7,7 @@ import sharp from 'sharp';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';
 import { isRecord } from '../helpers/json.ts';
+import { makeDocx } from '../helpers/office.ts';
 import { type Stack, type StackOptions, startStack } from '../helpers/stack.ts';
 
 /** Calls that a flooding account keeps open at the same time: the limit of running calls of an account in one pool. */
@@ -27,6 +28,12 @@ const FILL_MS = 3000;
 const REFUSED_MS = 1000;
 /** Milliseconds after which the slow target of http-request responds. */
 const TARGET_MS = 2000;
+/** Milliseconds for which the script of the busy page runs. */
+const BUSY_MS = 10_000;
+/** Depth of the tables in the nested document, which LibreOffice converts in seconds. */
+const TABLES = 60;
+/** An argon2 hash whose verification takes a core for about a second; it need not match. */
+const SLOW_HASH = '$argon2id$v=19$m=65536,t=16,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
 
 interface Call {
   tool: string;
@@ -38,12 +45,18 @@ interface Scenario {
   flood: Call;
   /** The cheapest call of the pool, which the other account makes. */
   other: Call;
+  /** Calls that each flooding account keeps open. Default: `CONCURRENCY`. */
+  concurrency?: number;
+  /** Numbers of flooding accounts to measure. Default: `FLOODERS`. */
+  flooders?: readonly number[];
 }
 
 export interface FairnessRow {
   pool: string;
   flood: string;
   flooders: number;
+  /** Calls that each flooding account keeps open. */
+  concurrency: number;
   /** p95 of the other account's calls without a flood, in milliseconds. */
   idle: number;
   /** Duration of the longest attempt of a flooding call on the worker, in milliseconds. */
@@ -57,12 +70,19 @@ export interface FairnessRow {
   /** Number of calls that the other account made, and how many of them did not return 200. */
   calls: number;
   refused: number;
+  /** Number of the other account's calls that were answered with 503. */
+  unavailable: number;
   /** Successful calls of the flooding accounts per second. */
   floodPerSecond: number;
 }
 
-/** Keeps `CONCURRENCY` calls open until the signal aborts. @returns the number of successful calls */
-async function flood(account: TestAccount, { tool, body }: Call, signal: AbortSignal): Promise<number> {
+/** Keeps this many calls open until the signal aborts. @returns the number of successful calls */
+async function flood(
+  account: TestAccount,
+  { tool, body }: Call,
+  concurrency: number,
+  signal: AbortSignal,
+): Promise<number> {
   let done = 0;
   const loop = async () => {
     while (!signal.aborted) {
@@ -75,13 +95,14 @@ async function flood(account: TestAccount, { tool, body }: Call, signal: AbortSi
       }
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, loop));
+  await Promise.all(Array.from({ length: concurrency }, loop));
   return done;
 }
 
 async function callSequentially(account: TestAccount, { tool, body }: Call) {
   const durations: number[] = [];
   let refused = 0;
+  let unavailable = 0;
   const end = performance.now() + LONGEST_ROW_S * 1000;
   for (let i = 0; i < CALLS && performance.now() < end; i++) {
     const start = performance.now();
@@ -90,13 +111,14 @@ async function callSequentially(account: TestAccount, { tool, body }: Call) {
     durations.push(performance.now() - start);
     if (response.status === 200) continue;
     refused++;
+    if (response.status === 503) unavailable++;
     console.error(text);
     await sleep(REFUSED_MS);
   }
   durations.sort((a, b) => a - b);
   const at = (quantile: number) =>
     durations[Math.min(durations.length - 1, Math.floor(durations.length * quantile))] ?? Number.NaN;
-  return { p50: at(0.5), p95: at(0.95), max: at(1), calls: durations.length, refused };
+  return { p50: at(0.5), p95: at(0.95), max: at(1), calls: durations.length, refused, unavailable };
 }
 
 /** Reads the records that a process of the stack has logged since a time. */
@@ -111,11 +133,15 @@ async function* logged(stack: Stack, name: string, since: number): AsyncGenerato
   }
 }
 
-/** Returns the duration in milliseconds of the flooding tool's longest attempt since a time, from the worker's log. */
+/**
+ * Returns the duration in milliseconds of the flooding tool's longest attempt since a time, from the worker's log. Attempts
+ * that end at their time limit count too.
+ */
 async function longestAttempt(stack: Stack, { pool, flood: { tool } }: Scenario, since: number) {
   let longest = 0;
   for await (const record of logged(stack, pool, since))
-    if (record.tool === tool && record.outcome === 'ok') longest = Math.max(longest, Number(record.ms));
+    if (record.tool === tool && record.outcome !== 'cancelled')
+      longest = Math.max(longest, Number(record.ms));
   return longest;
 }
 
@@ -128,14 +154,14 @@ async function slowestPhases(stack: Stack, accountId: string, since: number): Pr
 }
 
 async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<FairnessRow> {
-  const { pool, other } = scenario;
+  const { pool, other, concurrency = CONCURRENCY } = scenario;
   const account = await makeAccount(stack, 1_000_000);
   await callSequentially(account, other);
   const idle = await callSequentially(account, other);
   const accounts = await Promise.all(Array.from({ length: flooders }, () => makeAccount(stack, 1_000_000)));
   const over = new AbortController();
   const since = Date.now();
-  const floods = Promise.all(accounts.map((each) => flood(each, scenario.flood, over.signal)));
+  const floods = Promise.all(accounts.map((each) => flood(each, scenario.flood, concurrency, over.signal)));
   await sleep(FILL_MS);
   const during = await callSequentially(account, other);
   over.abort();
@@ -148,6 +174,7 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
     pool,
     flood: scenario.flood.tool,
     flooders,
+    concurrency,
     idle: idle.p95,
     longestJob,
     ...during,
@@ -168,12 +195,23 @@ export async function benchFairness(servers: StackOptions['servers']): Promise<F
   const big = await sharp({ create: { width: 256, height: 256, channels: 3, background: '#c43' } })
     .png()
     .toBuffer();
+  const paragraph = '<w:p><w:r><w:t>Text</w:t></w:r></w:p>';
+  const document = makeDocx({ body: paragraph });
+  const nestedDocument = makeDocx({
+    body: `${'<w:tbl><w:tr><w:tc>'.repeat(TABLES)}${paragraph}${`${paragraph}</w:tc></w:tr></w:tbl>`.repeat(TABLES)}`,
+  });
   const target = createServer(({ url = '' }, response) => {
     const answer = () => {
       response.setHeader('Content-Type', 'image/png');
       response.end(url === '/big' ? big : picture);
     };
+    if (url === '/silent') return;
     if (url === '/slow') setTimeout(answer, TARGET_MS);
+    else if (url === '/busy')
+      response
+        .setHeader('Content-Type', 'text/html')
+        .end(`<h1>Busy</h1><script>for (const end = Date.now() + ${BUSY_MS}; Date.now() < end; );</script>`);
+    else if (url.endsWith('.docx')) response.end(url === '/nested.docx' ? nestedDocument : document);
     else answer();
   });
   const port = await listen(target);
@@ -205,10 +243,39 @@ export async function benchFairness(servers: StackOptions['servers']): Promise<F
       flood: { tool: 'html-to-image', body: { html: '<h1>Flood</h1>' } },
       other: { tool: 'html-to-image', body: { html: '<h1>Hi</h1>' } },
     },
-  ].filter(({ pool, flood: { tool } }) => ONLY.length === 0 || ONLY.includes(pool) || ONLY.includes(tool));
+    // Floods of long calls, some of which end at their time limit and cost nothing.
+    {
+      pool: 'heavy',
+      flood: { tool: 'word-to-pdf', body: { fileUrl: at('/nested.docx') } },
+      other: { tool: 'word-to-pdf', body: { fileUrl: at('/short.docx') } },
+      concurrency: 3,
+      flooders: [1],
+    },
+    {
+      pool: 'browser',
+      flood: { tool: 'website-screenshot', body: { url: at('/busy') } },
+      other: { tool: 'html-to-image', body: { html: '<h1>Hi</h1>' } },
+      flooders: [1],
+    },
+    {
+      pool: 'cpu',
+      flood: { tool: 'argon2-verify', body: { password: 'bench', hash: SLOW_HASH } },
+      other: hash,
+      flooders: [1],
+    },
+    {
+      pool: 'network',
+      flood: { tool: 'http-request', body: { url: at('/silent') } },
+      other: { tool: 'http-request', body: { url: at('/') } },
+      flooders: [2],
+    },
+  ];
+  const chosen = scenarios.filter(
+    ({ pool, flood: { tool } }) => ONLY.length === 0 || ONLY.includes(pool) || ONLY.includes(tool),
+  );
   const rows: FairnessRow[] = [];
-  for (const scenario of scenarios)
-    for (const flooders of FLOODERS) {
+  for (const scenario of chosen)
+    for (const flooders of scenario.flooders ?? FLOODERS) {
       // Log level `info`, because the durations of attempts are read from the log.
       const env = { RATE_LIMIT: '20:40', LOG_LEVEL: 'info', EGRESS_ALLOW: `127.0.0.1:${port}` };
       const pools = ['orchestrator', 'delivery', scenario.pool];

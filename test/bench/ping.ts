@@ -5,7 +5,7 @@ import { createGuard } from '../../egress/guard.ts';
 import { createHandshake } from '../../egress/handshake.ts';
 import { createEcho } from '../../egress/icmp.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
-import { SLOTS } from '../../workers/pools.ts';
+import { laneSlots } from '../../workers/pools.ts';
 import { blockEventLoop, soon } from '../helpers/egress.ts';
 
 /** Times that ping reports for a loopback address, to which the kernel answers in microseconds. */
@@ -49,7 +49,7 @@ export async function benchPing(): Promise<PingFigures[]> {
     maxMs: Math.max(...outputs.map(({ maxMs }) => maxMs ?? Infinity)),
   });
   const icmp = await whileBusy(() =>
-    Promise.all(Array.from({ length: SLOTS.network }, () => probe('ping', input.port))),
+    Promise.all(Array.from({ length: laneSlots('network', null).first }, () => probe('ping', input.port))),
   );
   const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
   try {

@@ -4,6 +4,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createCallRunner } from '../../api/calls/callRunner.ts';
+import { createUncharged } from '../../api/calls/uncharged.ts';
 import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
@@ -14,7 +15,7 @@ import { openLease } from '../../store/lease.ts';
 import { createLedger } from '../../store/ledger.ts';
 import { openStore } from '../../store/mongo.ts';
 import { createPendingAnswers } from '../../store/pendingAnswers.ts';
-import { createResults, mongodbPieces } from '../../store/results.ts';
+import { createResults, deleteStored, mongodbPieces } from '../../store/results.ts';
 import { createUndelivered } from '../../store/undelivered.ts';
 import { createVault } from '../../store/vault.ts';
 import { connectClient } from '../../workers/platform/temporal.ts';
@@ -60,6 +61,9 @@ async function openRunner(
     calls: createCalls(store),
     ledger,
     results: createResults(mongodbPieces(store), keyring),
+    deleteInput: (reference) => deleteStored(store, reference),
+    keptResults: { count: async () => undefined },
+    uncharged: createUncharged({ client, store, limit: null, log: pino({ level: 'silent' }) }),
     answers: open.adopt(
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
       (it) => it.close(),

@@ -110,6 +110,68 @@ test.serial('create-account: the default is FREE_CREDITS; 0 is a valid number', 
   t.is(await balance(JSON.parse(stdout).accountKey), 7);
 });
 
+test.serial('suspend refuses the calls of an account and keeps its keys, and lift ends that', async (t) => {
+  const { accountId, apiKey, accountKey } = await admin('create-account', '--email', email());
+  const suspended = await admin('suspend', '--account', accountId, '--reason', 'Calls to a stolen list.');
+  t.like(suspended, { id: accountId, reason: 'Calls to a stolen list.' });
+  const refused = await hash(apiKey);
+  t.is(refused.status, 403);
+  t.like(JSON.parse(await refused.text()), {
+    code: 'account_suspended',
+    detail: 'The account was suspended by an operator of the service. The dashboard shows the reason.',
+  });
+  t.is((await get('/api/v1/account', accountKey)).status, 200);
+  t.deepEqual(await admin('lift', '--account', accountId), {
+    id: accountId,
+    suspendedAt: null,
+    shortfall: 0,
+  });
+  t.is((await hash(apiKey)).status, 200);
+  await admin('lift', '--account', accountId);
+  await withStore(stack, async (store) => {
+    const log = await store.securityEvents.find({ accountId, kind: /susp/ }).sort({ at: 1 }).toArray();
+    t.like(log, [
+      {
+        kind: 'account_suspended',
+        subject: 'Calls to a stolen list.',
+        isOperator: true,
+        operator: 'command line',
+      },
+      { kind: 'suspension_lifted', isOperator: true, operator: 'command line' },
+    ]);
+    t.is(log.length, 2);
+  });
+});
+
+test.serial('accounts shares: lists what accounts hold now', async (t) => {
+  const { accountId } = await admin('create-account', '--email', email());
+  await withStore(stack, async (store) => {
+    const expire = new Date(Date.now() + 3_600_000);
+    await store.db.collection('attempts').insertMany([
+      { key: `uncharged:${accountId}`, points: 41, expire },
+      { key: `kept-results:${accountId}`, points: 2048, expire },
+      { key: `account-change:${accountId}`, points: 3, expire },
+    ]);
+    await store.accounts.updateOne({ _id: accountId }, { $set: { running: { browser: 5 }, reserved: 50 } });
+  });
+  const { items } = await admin('accounts', 'shares');
+  t.like(
+    items.find((row: Record<string, unknown>) => row.accountId === accountId),
+    {
+      running: { browser: 5 },
+      reserved: 50,
+      uncharged: 41,
+      keptBytes: 2_097_152,
+      changes: 3,
+      isSuspended: false,
+      pausedUntil: null,
+    },
+  );
+  await withStore(stack, (store) =>
+    store.accounts.updateOne({ _id: accountId }, { $set: { running: {}, reserved: 0 } }),
+  );
+});
+
 test.serial('adjust: adds and deducts credits; a shortfall suspends the account', async (t) => {
   const { accountId, apiKey, accountKey } = await admin(
     'create-account',

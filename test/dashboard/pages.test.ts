@@ -1239,6 +1239,46 @@ test('a disabled endpoint shows what disabled it', async (t) => {
   }
 });
 
+test('operators suspend an account, whose owner sees why and keeps keys and session, and end the suspension', async (t) => {
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
+  const owner = await newOwner(stack);
+  const account = await withStore(stack, (store) => store.accounts.findOne({ email: owner.email }));
+  const path = `/operator/accounts/${account?._id}`;
+  const text = async (from: typeof owner, page: string) => mainText(await pageOf(t, await from.get(page)));
+  t.is((await operator.post(`${path}/suspension`, { suspensionReason: ' ' })).status, 422);
+  t.notRegex(await text(owner, ''), /suspended/);
+
+  const reason = 'The <b>terms</b> forbid this.';
+  const { headers } = await operator.post(`${path}/suspension`, { suspensionReason: reason });
+  t.is(headers.get('location'), `/dashboard${path}?done=suspended`);
+  t.regex(await text(operator, path), /Suspended .*: The <b>terms<\/b> forbid this\./);
+  for (const page of ['', '/tools', '/credits'])
+    t.regex(await text(owner, page), /suspended by an operator of the service: The <b>terms<\/b> forbid/);
+  t.regex(
+    await text(owner, '/settings/security-log'),
+    /Account suspended The <b>terms<\/b> forbid this\. An operator/,
+  );
+  t.is((await owner.post('/tools/hash-text', { text: 'a' })).status, 403);
+  t.is((await owner.get('/keys')).status, 200);
+  t.is((await owner.post(`${path}/lift`, {})).status, 404, 'owners cannot end it');
+
+  t.is((await operator.post(`${path}/lift`, {})).status, 303);
+  t.notRegex(await text(owner, ''), /suspended/);
+  t.regex(await text(owner, '/settings/security-log'), /Suspension ended/);
+  t.is((await owner.post('/tools/hash-text', { text: 'a' })).status, 200);
+
+  await withStore(stack, (store) =>
+    store.db.collection('attempts').insertOne({
+      key: `uncharged:${account?._id}`,
+      points: 1_234_567,
+      expire: new Date(Date.now() + 3_600_000),
+    }),
+  );
+  t.true((await text(operator, '/operator/shares')).includes(`${owner.email} – 0 1,234,567`));
+  t.is((await owner.get('/operator/shares')).status, 404);
+});
+
 test('operators find an account and adjust it once, even if the form is submitted twice', async (t) => {
   const credentials = await makeUser(stack, 'operator');
   const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);

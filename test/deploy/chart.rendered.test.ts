@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { machineEnv } from '../../dev/host.mjs';
+import { POOLS } from '../../schemas/tool.ts';
+import { lanesOf, toolQueue } from '../../workflows/contract.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { helm as helmProgram } from '../provision/items/helm.ts';
 
@@ -247,8 +249,12 @@ test('KEDA reads the queues with the same certificates, and is refused where it 
   );
   const scaled = ofKind(objects, 'ScaledObject');
   t.is(scaled.length, 5);
-  for (const object of scaled) {
-    const [trigger] = recordsAt(recordAt(object, 'spec').triggers);
+  const triggers = scaled.flatMap((object) => recordsAt(recordAt(object, 'spec').triggers));
+  t.deepEqual(
+    triggers.map((trigger) => recordAt(trigger, 'metadata').taskQueue).sort(),
+    ['delivery', ...POOLS.flatMap((pool) => lanesOf(pool).map((lane) => toolQueue(pool, lane)))].sort(),
+  );
+  for (const trigger of triggers) {
     t.is(recordAt(trigger, 'authenticationRef').name, recordAt(authentication, 'metadata').name);
     t.is(recordAt(trigger, 'metadata').tlsServerName, 'frontend.temporal');
   }

@@ -278,18 +278,38 @@ test.serial('requests that are not safe to answer are refused', async (t) => {
   const unknown = await sentTo((await request({ client_id: 'unknown' })).url);
   t.is(unknown.status, 400);
 
-  const errorOf = async (changes: Record<string, string | null>) => {
-    const { location } = await sentTo((await request(changes)).url);
-    const url = new URL(location ?? '');
-    t.is(url.origin + url.pathname, REDIRECT_URL);
-    t.is(url.searchParams.get('state'), 'xyz');
-    return url.searchParams.get('error');
-  };
-  t.is(await errorOf({ code_challenge: null, code_challenge_method: null }), 'invalid_request');
-  t.is(await errorOf({ code_challenge_method: 'plain' }), 'invalid_request');
-  t.is(await errorOf({ resource: 'https://example.com/mcp' }), 'invalid_target');
-  t.is(await errorOf({ scope: 'tools admin' }), 'invalid_scope');
-  t.is(await errorOf({ prompt: 'none' }), 'consent_required');
+  const wrong: [string, Record<string, string | null>][] = [
+    ['invalid_request', { code_challenge: null, code_challenge_method: null }],
+    ['invalid_request', { code_challenge_method: 'plain' }],
+    ['invalid_target', { resource: 'https://example.com/mcp' }],
+    ['invalid_scope', { scope: 'tools admin' }],
+    ['consent_required', { prompt: 'none' }],
+    ['unsupported_response_type', { response_type: 'token' }],
+  ];
+  for (const [code, changes] of wrong) {
+    const { status, location } = await sentTo((await request(changes)).url);
+    t.like(
+      { status, location },
+      { status: 400, location: null },
+      `${code} of a client that is not connected`,
+    );
+  }
+
+  const asked = await request();
+  await approve(owner, asked.url);
+  const issuer = `${stack.baseUrl}/api/auth`;
+  for (const [code, changes] of wrong) {
+    const { url } = await request({ client_id: asked.clientId, ...changes });
+    const stranger = await fetch(url, { redirect: 'manual' });
+    t.is(stranger.status, 400, `${code} of a client that the visitor has not connected`);
+    const { location } = await sentTo(url);
+    const address = new URL(location ?? '');
+    t.is(address.origin + address.pathname, REDIRECT_URL);
+    const parameters =
+      changes.response_type === 'token' ? new URLSearchParams(address.hash.slice(1)) : address.searchParams;
+    const { error, state, iss } = Object.fromEntries(parameters);
+    t.deepEqual({ error, state, iss }, { error: code, state: 'xyz', iss: issuer });
+  }
 });
 
 test.serial('the page accepts only requests that the service has checked', async (t) => {

@@ -208,3 +208,33 @@ test('the 51st valid API key is refused, also under concurrency; revoking a key 
   await create();
   t.is(await store.apiKeys.countDocuments({ revokedAt: null }), 50);
 });
+
+test('an account keeps its newest 200 keys that can no longer be used', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
+  const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
+  const keys = createApiKeys(store, (error) => t.fail(String(error)));
+  const { _id: accountId } = await createAccounts(store).create({ email: 'keys@example.com', credits: 0 });
+  const newKey = { accountId, name: 'key', scope: 'tools', tools: null, expiresAt: null } as const;
+  const { row } = await keys.create(newKey);
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+  const dead = Array.from({ length: 210 }, (_, i) => ({
+    ...row,
+    _id: `key_${i}`,
+    hash: `hash ${i}`,
+    createdAt: minutesAgo(100 + i),
+    ...(i % 2 === 0 ? { revokedAt: minutesAgo(60) } : { expiresAt: minutesAgo(60) }),
+  }));
+  const justRevoked = {
+    ...row,
+    _id: 'key_new',
+    hash: 'hash',
+    createdAt: minutesAgo(9000),
+    revokedAt: new Date(),
+  };
+  await store.apiKeys.insertMany([...dead, justRevoked]);
+  await keys.create(newKey);
+  t.is(await store.apiKeys.countDocuments({ accountId }), 200 + 3);
+  t.is(await store.apiKeys.countDocuments({ _id: { $in: ['key_0', 'key_199', 'key_new', row._id] } }), 4);
+  t.is(await store.apiKeys.countDocuments({ _id: 'key_200' }), 0);
+});

@@ -13,7 +13,7 @@ import { createGuard } from '../../egress/guard.ts';
 import { createHandshake } from '../../egress/handshake.ts';
 import { createEcho, type Echo, permitsIcmp } from '../../egress/icmp.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
-import { SLOTS } from '../../workers/pools.ts';
+import { laneSlots } from '../../workers/pools.ts';
 import { blockEventLoop, codeOf, listen, soon, stubNetwork } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { casesOf } from '../helpers/ssrf.ts';
@@ -187,7 +187,9 @@ test('the time of a handshake is the one that its program reports, however busy 
 test('all slots of a worker process can probe at the same time', async (t) => {
   const input = { host: 'example.com', count: 4, port: 443, timeoutMs: 5000 };
   const outputs = await Promise.all(
-    Array.from({ length: SLOTS.network }, () => run(input, { egress, ...soon() }, { echo, handshake })),
+    Array.from({ length: laneSlots('network', null).first }, () =>
+      run(input, { egress, ...soon() }, { echo, handshake }),
+    ),
   );
   for (const output of outputs) t.like(output, { method: 'icmp', sent: 4, received: 4 });
 });

@@ -9,7 +9,7 @@ import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
 import { INLINE_BYTES } from '../../store/results.ts';
 import { type Issued, issue } from '../../workers/certificates/issue.ts';
-import { toolQueue } from '../../workflows/contract.ts';
+import { type Lane, toolQueue } from '../../workflows/contract.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { listenAsTarget, type Stack, startStack } from '../helpers/stack.ts';
 
@@ -144,12 +144,17 @@ test('a worker without MongoDB and network runs calls, downloads their files and
 test('a worker may take tasks from its own queue, and nothing else at Temporal', async (t) => {
   const { namespace } = stack;
   const taskQueue = (name: string) => ({ name, kind: 1 });
-  const poll = (connection: Connection, pool: 'heavy' | 'browser') =>
+  const poll = (connection: Connection, pool: 'heavy' | 'browser', lane: Lane = 'first') =>
     connection.withDeadline(Date.now() + 5000, () =>
-      connection.workflowService.pollActivityTaskQueue({ namespace, taskQueue: taskQueue(toolQueue(pool)) }),
+      connection.workflowService.pollActivityTaskQueue({
+        namespace,
+        taskQueue: taskQueue(toolQueue(pool, lane)),
+      }),
     );
   const requests: Record<string, (connection: Connection) => Promise<unknown>> = {
     'poll the queue of another pool': (it) => poll(it, 'heavy'),
+    'poll a lane of another pool': (it) => poll(it, 'heavy', 'further'),
+    'poll a lane that its pool does not have': (it) => poll(it, 'browser', 'fast'),
     'poll workflow tasks': (it) =>
       it.withDeadline(Date.now() + 5000, () =>
         it.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: taskQueue('orchestrator') }),

@@ -1,6 +1,6 @@
 import proto from '@temporalio/proto';
 import type { Pool } from '../../schemas/tool.ts';
-import { toolQueue } from '../../workflows/contract.ts';
+import { lanesOf, toolQueue } from '../../workflows/contract.ts';
 import { GrpcError, STATUS } from './grpc.ts';
 import type { TaskTokens } from './taskTokens.ts';
 
@@ -79,8 +79,11 @@ export function createRules(namespace: string, tokens: TaskTokens): Readonly<Rec
     },
     PollActivityTaskQueue: {
       request(message, pool) {
-        const name = own(PollActivityTaskQueueRequest, message).taskQueue?.name;
-        if (name !== toolQueue(pool)) throw denied(`the task queue ${name}`);
+        const wanted = own(PollActivityTaskQueueRequest, message).taskQueue?.name;
+        const name = lanesOf(pool)
+          .map((lane) => toolQueue(pool, lane))
+          .find((queue) => queue === wanted);
+        if (name === undefined) throw denied(`the task queue ${wanted}`);
         return append(PollActivityTaskQueueRequest, message, { namespace, taskQueue: { name } });
       },
       response(message, pool) {

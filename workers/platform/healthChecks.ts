@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { poolsInUse, type Registry } from '../../schemas/registry.ts';
+import { POOLS } from '../../schemas/tool.ts';
 import type { Store } from '../../store/mongo.ts';
 import { probeDatabase } from '../../store/probe.ts';
-import { TASK_QUEUES, toolQueue } from '../../workflows/contract.ts';
+import { lanesOf, TASK_QUEUES, toolQueue } from '../../workflows/contract.ts';
 import type { Checks } from './readiness.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;
@@ -23,11 +24,11 @@ export const temporalCheck = (client: Client): Checks => ({
     ),
 });
 
-/** The task queues that need at least one worker. */
+/** The task queues that need at least one worker; of a pool, that of its first lane. */
 export const queuesOf = (registry: Registry): string[] => [
   TASK_QUEUES.orchestrator,
   TASK_QUEUES.delivery,
-  ...poolsInUse(registry).map(toolQueue),
+  ...poolsInUse(registry).map((pool) => toolQueue(pool)),
 ];
 
 /** Returns pollers and backlog of a task queue: for workflow tasks on the orchestrator's queue, else for activity tasks. */
@@ -47,17 +48,28 @@ const describe = (client: Client, queue: string) =>
 interface QueueState {
   /** Temporal's estimate of how many tasks wait for a worker. */
   waiting: number;
-  /** Workers that polled the queue recently. */
+  /** Workers that polled the queue recently; of a pool, the lowest number among its lanes. */
   workers: number;
 }
 
-/** Returns the state of a task queue. */
+/** The task queues of all lanes of a pool, whose first lane has this queue; else the queue itself. */
+function lanesOfQueue(queue: string): string[] {
+  const pool = POOLS.find((each) => toolQueue(each) === queue);
+  return pool === undefined ? [queue] : lanesOf(pool).map((lane) => toolQueue(pool, lane));
+}
+
+/** Returns the state of a task queue; for the queue of a pool, that of all its lanes together. */
 export async function queueState(client: Client, queue: string): Promise<QueueState> {
-  const { pollers, stats } = await describe(client, queue);
+  const states = await Promise.all(lanesOfQueue(queue).map((lane) => describe(client, lane)));
   const isRecent = (seconds: number) => Date.now() - seconds * 1000 <= MAX_POLL_AGE_MS;
   return {
-    waiting: Number(stats?.approximateBacklogCount ?? 0),
-    workers: pollers.filter(({ lastAccessTime }) => isRecent(Number(lastAccessTime?.seconds ?? 0))).length,
+    waiting: states.reduce((sum, { stats }) => sum + Number(stats?.approximateBacklogCount ?? 0), 0),
+    workers: Math.min(
+      ...states.map(
+        ({ pollers }) =>
+          pollers.filter(({ lastAccessTime }) => isRecent(Number(lastAccessTime?.seconds ?? 0))).length,
+      ),
+    ),
   };
 }
 

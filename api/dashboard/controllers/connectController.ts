@@ -8,6 +8,7 @@ import { actorOf } from '../../auth/actor.ts';
 import { CONNECT_PATH } from '../../auth/oauthPlugin.ts';
 import type { ConnectRequest, OauthServer } from '../../auth/oauthServer.ts';
 import { AUTH_PATH } from '../../auth/sendToAuth.ts';
+import type { Sessions } from '../../auth/sessions.ts';
 import type { Context } from '../../http/context.ts';
 import { createValidator } from '../../http/validator.ts';
 import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
@@ -20,6 +21,7 @@ import { errorPage } from '../pages/errorPage.ts';
 interface Dependencies {
   oauth: Pick<OauthServer, 'authorize' | 'read' | 'approve' | 'deny'>;
   connections: Pick<Connections, 'approve' | 'ofClient'>;
+  sessions: Pick<Sessions, 'user'>;
   registry: Registry;
   dispatchEvents: DispatchEvents;
 }
@@ -39,14 +41,24 @@ function sourceOf(address: string): string {
 
 /** Registers the pages on which an owner connects an OAuth client. */
 export function connectPages(pageRouter: PageRouter, deps: Dependencies): void {
-  const { oauth, connections, registry, dispatchEvents } = deps;
+  const { oauth, connections, sessions, registry, dispatchEvents } = deps;
   const validate = createValidator()<NewKeyBody>(newKeyBody);
   const toolNames = [...registry.keys()];
 
+  /** Whether the visitor is signed in to an account that has connected the client. */
+  async function hasConnected(ctx: Context, clientId: string): Promise<boolean> {
+    const user = await sessions.user(ctx);
+    return user !== null && (await connections.ofClient(user.accountId, clientId)) !== null;
+  }
+
   pageRouter.public('get', `${AUTH_PATH}/oauth2/authorize`, async (ctx) => {
     const result = await oauth.authorize(ctx);
-    if ('url' in result) goTo(ctx, result.url);
-    else refuse(ctx, result.refused);
+    if ('page' in result) return goTo(ctx, result.page);
+    const { refused, client } = result;
+    // Any client can register, with any address. Without this check, a link to this service could lead to a page of
+    // someone else (RFC 9700, section 4.11.2).
+    if (client !== null && (await hasConnected(ctx, client.id))) return goTo(ctx, client.errorUrl);
+    refuse(ctx, refused);
   });
 
   /** Converts the form to a connection. @throws ServiceError invalid_input */

@@ -26,8 +26,9 @@ import {
 import { operatorAdjustmentPage } from '../pages/operatorAdjustmentPage.ts';
 import { accountPath, OPERATOR_PATH } from '../pages/operatorPage.ts';
 import { single } from '../query.ts';
+import { operatorSuspensionPages, type SuspensionDependencies } from './operatorSuspensionController.ts';
 
-interface Dependencies {
+interface Dependencies extends SuspensionDependencies {
   lists: Lists;
   accounts: Accounts;
   payments: Pick<Payments, 'list'>;
@@ -38,7 +39,7 @@ interface Dependencies {
 }
 
 const ACCOUNT = `${OPERATOR_PATH}/accounts/:id`;
-const EMPTY = { amount: '', reason: '' };
+const EMPTY = { amount: '', reason: '', suspensionReason: '' };
 /** Rows of each list on the page of an account; each list also has pages of its own. */
 const NEWEST = { limit: 10 };
 
@@ -138,4 +139,8 @@ export function operatorAccountPages(pageRouter: PageRouter, deps: Dependencies)
     await attempt(ctx, apply, (failure) => page(visit, { draft: { monthlyAllowance }, failure }));
   };
   pages.post(`${ACCOUNT}/allowance`, setAllowance, { page: accountPath });
+
+  operatorSuspensionPages(pageRouter, deps, (visit, failure, suspensionReason) =>
+    page(visit, { draft: { suspensionReason }, failure }),
+  );
 }

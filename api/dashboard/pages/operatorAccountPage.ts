@@ -23,6 +23,8 @@ export const DONE = {
   allowance:
     'The monthly allowance was set. It is granted within the hour, unless one was granted this month.',
   noAllowance: 'The monthly allowance was removed.',
+  suspended: 'The account was suspended.',
+  lifted: 'The suspension was ended.',
 } as const;
 export type Done = keyof typeof DONE;
 
@@ -52,12 +54,17 @@ export interface AccountPage {
   details: AccountDetails;
   /** Idempotency reference, generated for each page: sending the form twice makes one adjustment. */
   reference: string;
-  draft: { amount: string; reason: string; monthlyAllowance: string };
+  draft: { amount: string; reason: string; monthlyAllowance: string; suspensionReason: string };
   failure?: Failure;
   done?: Done;
 }
 
-const LABELS = { amount: 'Credits', reason: 'Reason', monthlyAllowance: 'Credits a month' };
+const LABELS = {
+  amount: 'Credits',
+  reason: 'Reason',
+  monthlyAllowance: 'Credits a month',
+  suspensionReason: 'Reason for the owner',
+};
 
 const facts = ({ account, details: { user, sessions } }: AccountPage): Html => html`<dl class="facts">
 <div><dt>Email</dt> <dd>${typed(account.email)}</dd></div>
@@ -66,7 +73,15 @@ const facts = ({ account, details: { user, sessions } }: AccountPage): Html => h
 <div><dt>Sign-in</dt> <dd>${
   user === null ? 'no user with this address' : html`${user.role}, ${count(sessions, 'active session')}`
 }</dd></div>
-${account.closedAt === undefined ? null : html`<div><dt>Closed</dt> <dd>${moment(account.closedAt.toISOString())}</dd></div>`}
+${
+  account.suspension === undefined
+    ? null
+    : html`<div><dt>Suspended</dt> <dd>${moment(account.suspension.at.toISOString())}: ${typed(account.suspension.reason)}</dd></div>`
+}${
+  account.pausedUntil === undefined || account.pausedUntil < new Date()
+    ? null
+    : html`<div><dt>Paused until</dt> <dd>${moment(account.pausedUntil.toISOString())}, because too many calls ended without a charge</dd></div>`
+}${account.closedAt === undefined ? null : html`<div><dt>Closed</dt> <dd>${moment(account.closedAt.toISOString())}</dd></div>`}
 </dl>`;
 
 function usage({ details }: AccountPage): Html {
@@ -92,6 +107,37 @@ const section = (accountId: string, { name, title, rows, hasMore }: NewestRows):
 ${rows ?? html`<p class="quiet">There are none.</p>`}
 ${hasMore ? html`<p><a href="${accountListPath(accountId, name)}">Show all<span class="unseen"> of ${title}</span></a></p>` : null}
 `;
+
+function suspensionForm({
+  viewer,
+  account,
+  draft,
+  failure = null,
+}: Pick<AccountPage, 'viewer' | 'account' | 'draft'> & { failure: Failure | null }): Html {
+  const lift = postForm({
+    action: `${accountPath(account._id)}/lift`,
+    viewer,
+    content: html`<button>End the suspension</button>`,
+  });
+  if (account.suspension !== undefined) return lift;
+  const suspend = postForm({
+    action: `${accountPath(account._id)}/suspension`,
+    viewer,
+    content: html`${inputField({
+      name: 'suspensionReason',
+      label: LABELS.suspensionReason,
+      value: draft.suspensionReason,
+      hint: 'Calls are refused from the next request on. Sessions and keys stay, and running calls are completed.',
+      attributes: { required: '', maxlength: 500 },
+      failure,
+    })}
+<button class="danger">Suspend the account</button>`,
+  });
+  return account.pausedUntil !== undefined && account.pausedUntil > new Date()
+    ? html`${lift}
+${suspend}`
+    : suspend;
+}
 
 function forms({ viewer, account, reference, draft, ...page }: AccountPage): Html {
   const failure = page.failure ?? null;
@@ -133,7 +179,9 @@ ${postForm({
     failure,
   })}
 <button>Set the allowance</button>`,
-})}`;
+})}
+<h2 id="suspension">Suspension</h2>
+${suspensionForm({ viewer, account, draft, failure })}`;
 }
 
 /** For operators: everything about an account, with forms that change its credits. */
@@ -152,7 +200,7 @@ ${amounts([
   { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
 ])}
 <nav class="segments" aria-label="On this page"><ul>
-<li><a href="#usage">Usage</a></li>${details.lists.map(({ name, title }) => html`<li><a href="#${name}">${title}</a></li>`)}<li><a href="#adjustment">Adjustment</a></li>
+<li><a href="#usage">Usage</a></li>${details.lists.map(({ name, title }) => html`<li><a href="#${name}">${title}</a></li>`)}<li><a href="#adjustment">Adjustment</a></li><li><a href="#suspension">Suspension</a></li>
 </ul></nav>
 <h2 id="usage">Usage</h2>
 ${usage(page)}

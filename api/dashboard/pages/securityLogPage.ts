@@ -1,5 +1,6 @@
 import type { Page } from '../../../store/pages.ts';
 import type { SecurityEventDoc, SecurityKind } from '../../../store/securityDocs.ts';
+import { MAX_OF_KIND } from '../../../store/securityLog.ts';
 import { alert, empty, type Failure } from '../components/alert.ts';
 import { pager } from '../components/pager.ts';
 import { type Look, table } from '../components/table.ts';
@@ -34,6 +35,8 @@ const NAMES: Record<SecurityKind, string> = {
   webhook_secret_rotated: 'Webhook secret rotated',
   webhook_secret_activated: 'New webhook secret activated',
   data_exported: 'Data exported',
+  account_suspended: 'Account suspended',
+  suspension_lifted: 'Suspension ended',
   account_closed: 'Account closed',
 };
 
@@ -72,7 +75,8 @@ export const securityLogPage = ({ viewer, events, cursor, failure }: SecurityLog
     menu: { viewer, section: 'Settings' },
     parent: SETTINGS,
     main: html`${alert(failure ?? null)}
-<p>Sign-ins and changes that affect the security of your account. Entries are kept for one year. If you do not recognise one,
+<p>Sign-ins and changes that affect the security of your account. Entries are kept for one year, and
+of each kind the newest ${MAX_OF_KIND}. If you do not recognise one,
 <a href="${SETTINGS.path}">change your password</a> and end the other sessions.</p>
 ${events.items.length === 0 ? empty(html`<p>There are no entries.</p>`) : securityTable(events.items)}
 ${pager({ path: LOG_PATH, query: {}, cursor, nextCursor: events.nextCursor })}`,
