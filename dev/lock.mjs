@@ -39,19 +39,27 @@ async function read(file) {
 }
 
 /**
- * Removes the lock file of a process that has died. If two processes do so at the same time, only one rename succeeds.
- * If the renamed file turns out to be the lock of a living process, it is put back.
+ * Replaces the lock of a process that has died. Only the process that has the claim, a file whose name contains the identity of
+ * the dead one, may do so, and only while the lock is still that of the dead one. A claim is held for a few system calls.
+ *
+ * @returns {Promise<boolean>} false if another process has replaced the lock or is about to
  */
-async function clear(file, dead) {
-  const aside = `${file}.${randomUUID()}`;
+async function replace(file, dead, draft) {
+  const claim = `${file}.after-${dead.replace(' ', '-')}`;
   try {
-    await rename(file, aside);
-    if ((await readFile(aside, 'utf8')) !== dead) await link(aside, file);
+    await link(draft, claim);
   } catch (error) {
-    if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error;
-  } finally {
-    await rm(aside, { force: true });
+    if (error.code !== 'EEXIST') throw error;
+    const claimant = await read(claim);
+    if (claimant !== null && !(await isAlive(claimant))) await rm(claim, { force: true });
+    return false;
   }
+  if ((await read(file)) === dead) {
+    await rename(claim, file);
+    return true;
+  }
+  await rm(claim, { force: true });
+  return false;
 }
 
 /**
@@ -80,7 +88,7 @@ export async function acquireLock(file) {
       if (holder === null) continue;
       if (await isAlive(holder)) return null;
       abandoned = true;
-      await clear(file, holder);
+      if (await replace(file, holder, draft)) return { release: () => rm(file, { force: true }), abandoned };
     }
   } finally {
     await rm(draft, { force: true });

@@ -1,5 +1,4 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
@@ -8,7 +7,8 @@ import { findChromium } from '../activities/browser/resource.ts';
 import { programVariables } from '../activities/runtime/programs.ts';
 import { openSandbox } from '../activities/runtime/sandbox.ts';
 
-const root = await mkdtemp(join(tmpdir(), 'programs-test-'));
+// Not in the folder for temporary files, which may be below /dev: a sandbox has a /dev of its own.
+const root = await mkdtemp('/tmp/programs-test-');
 test.after.always(() => rm(root, { recursive: true }));
 test.before(async () => {
   // Where root runs the tests, the sandbox runs as another user.

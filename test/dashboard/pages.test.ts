@@ -876,8 +876,8 @@ test('a running call is cancelled and refunded, an ended one stays charged', asy
   const owner = await newOwner(stack);
   const other = await newOwner(stack);
   const attempt = randomUUID();
-  // This stack has no worker for network tools, so the call waits until it is cancelled.
-  const sent = owner.post('/tools/ping', { host: 'example.com', '.attempt': attempt });
+  // This stack has no worker for the tools of the browser, so the call waits until it is cancelled.
+  const sent = owner.post('/tools/html-to-image', { html: 'a', '.attempt': attempt });
   const cancel = await runOf(owner, attempt, 'waiting');
   t.is((await (await other.get(`/runs/${attempt}`)).json()).run, null);
   t.is((await other.post(cancel)).status, 404);
@@ -901,7 +901,7 @@ test('a running call is cancelled and refunded, an ended one stays charged', asy
 
   // The owner also cancels calls of programs.
   const key = await madeKey(owner);
-  const waiting = callWith(key, 'ping', { host: 'example.com' });
+  const waiting = callWith(key, 'html-to-image', { html: 'a' });
   const id = await until('the call is accepted', async () => {
     const links = linksOf(await pageOf(t, await owner.get('/calls?state=running')));
     return links.find((href) => /calls\/[0-9a-f-]{36}$/.test(href))?.replace('/dashboard', '') ?? null;
