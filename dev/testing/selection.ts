@@ -24,8 +24,8 @@ const GENERAL = new Set([
 ]);
 /** Matches the paths on which all calls depend: money, workflows, connections to targets, schemas, dependencies. */
 const SHARED_GROUND = /(?:^|\/)[Ll]edger|^(?:workflows|egress|schemas)\/|^package-lock\.json$/;
-/** Matches the slow test files that a change on shared ground selects: processes killed, credits attributed, forbidden targets. */
-const SHARED_SUITES = /\/(?:kill|attribution)\.test\.ts$|\/egress\//;
+/** Matches the slow test files that a change on shared ground selects: kills, attribution of credits, secrets, forbidden targets. */
+const SHARED_SUITES = /\/(?:kill|attribution|secrets)(?:\.\w+)*\.test\.ts$|\/egress\//;
 /** Matches the paths that decide how containers are built, and how processes start in them. */
 const CONTAINERS =
   /^(?:Dockerfile|\.dockerignore|docker-compose\.yml|docker\/|deploy\/|test\/containers\/|api\/server\.ts|workers\/(?:[\w-]+\/)?main\.ts|workers\/platform\/runMain\.ts)/;

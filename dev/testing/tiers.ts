@@ -9,11 +9,11 @@ const SLOW =
 /** Matches the source of a test file that starts servers or a stack of its own, which makes it a slow one too. */
 const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers)\(/;
 /**
- * Matches test files that render pages, enlarge images or stop processes. They cause so much load that only few of them run at
- * the same time, and no light test file.
+ * Matches slow test files that render pages or stop processes. They cause so much load that only few of them run at the same
+ * time, and no light test file.
  */
 const HEAVY =
-  /^test\/(?:load|chaos|fuzz|browser|clients)\/|\.browser\.|screenshot|picture-options|html-to-image|image-upscale|word-to-pdf|smtp-test|\.testssl\./;
+  /^test\/(?:(?:load|chaos|fuzz|browser|clients)\/|tools\/(?:website-screenshot|word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test|\S+\.browser\.)/;
 /** Matches heavy test files that need the whole machine, because they wait for queues to grow or to become empty. */
 const ALONE = /^test\/load\//;
 /**
