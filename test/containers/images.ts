@@ -10,6 +10,8 @@ const SIZES: Readonly<Record<string, number>> = {
 };
 /** Folders and files of the project in the images; the images of the API also have `docs`. */
 const FILES = [
+  'LICENSE',
+  'LICENSES',
   ...['activities', 'api', 'egress', 'node_modules', 'package-lock.json', 'package.json', 'schemas', 'store'],
   ...['workers', 'workflows'],
 ];
