@@ -4,7 +4,16 @@ import { parse } from 'parse5';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { recordAt, recordsAt } from '../helpers/json.ts';
-import { attribute, type Element, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import {
+  attribute,
+  elementsOf,
+  fieldValue,
+  linksOf,
+  mainText,
+  pageOf,
+  rowsOf,
+  textOf,
+} from '../helpers/markup.ts';
 import { makeUser, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
@@ -16,20 +25,6 @@ test.before(async () => {
   stack = await startStack({ pools: ['orchestrator', 'cpu'] });
 });
 test.after.always(() => stack?.stop());
-
-const find = (elements: readonly Element[], name: string, value: string): Element | undefined =>
-  elements.find((element) => attribute(element, name) === value);
-
-const fieldValue = (elements: readonly Element[], name: string): string => {
-  const field = find(elements, 'name', name);
-  return (field && attribute(field, 'value')) ?? '';
-};
-
-const rowsOf = (elements: readonly Element[]): string[] =>
-  elements
-    .filter(({ tagName }) => tagName === 'tr')
-    .slice(1)
-    .map((row) => textOf(row).replaceAll(/\s+/g, ' ').trim());
 
 const newOperator = async (): Promise<Visitor> => {
   const credentials = await makeUser(stack, 'operator');

@@ -16,7 +16,18 @@ import { createPayments } from '../../store/payments.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
-import { attribute, type Element, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
+import {
+  attribute,
+  type Element,
+  elementsOf,
+  fieldValue,
+  find,
+  linksOf,
+  mainText,
+  pageOf,
+  rowsOf,
+  textOf,
+} from '../helpers/markup.ts';
 import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { cookieOf, freshCredentials, makeUser, postAuth, signIn } from '../helpers/session.ts';
@@ -32,20 +43,6 @@ test.before(async () => {
   stack = await useStack();
 });
 test.after.always(() => stack?.stop());
-
-const find = (elements: readonly Element[], name: string, value: string): Element | undefined =>
-  elements.find((element) => attribute(element, name) === value);
-
-const fieldValue = (elements: readonly Element[], name: string): string => {
-  const field = find(elements, 'name', name);
-  return (field && attribute(field, 'value')) ?? '';
-};
-
-const rowsOf = (elements: readonly Element[]): string[] =>
-  elements
-    .filter(({ tagName }) => tagName === 'tr')
-    .slice(1)
-    .map((row) => textOf(row).replaceAll(/\s+/g, ' ').trim());
 
 /** Returns the links within the page that have no target. */
 const brokenAnchors = (elements: readonly Element[]): string[] =>

@@ -72,3 +72,20 @@ export const HOSTILE = [
   '&quot;&lt;&#60;',
   'ünï\u{1f600}',
 ];
+
+/** Returns the first element with an attribute of this value. */
+export const find = (elements: readonly Element[], name: string, value: string): Element | undefined =>
+  elements.find((element) => attribute(element, name) === value);
+
+/** Returns the value of the form field with this name; '' if there is none. */
+export const fieldValue = (elements: readonly Element[], name: string): string => {
+  const field = find(elements, 'name', name);
+  return (field && attribute(field, 'value')) ?? '';
+};
+
+/** Returns the text of each table row except the first, which is the head. */
+export const rowsOf = (elements: readonly Element[]): string[] =>
+  elements
+    .filter(({ tagName }) => tagName === 'tr')
+    .slice(1)
+    .map((row) => textOf(row).replaceAll(/\s+/g, ' ').trim());
