@@ -190,10 +190,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   };
   const unsubscribe = serverPorts?.onChange(sendPorts);
   owned.defer(() => unsubscribe?.());
-  const [started] = await Promise.all([
-    Promise.all(frontends.map(startApi)),
-    Promise.all(workers.map((worker) => worker.start())),
-  ]);
+  // The APIs start before the workers, so that an occupied port is reported before any worker runs.
+  const started = await Promise.all(frontends.map(startApi));
+  await Promise.all(workers.map((worker) => worker.start()));
 
   const processes = new Map([...frontends, ...workers].map((process) => [process.name, process]));
   const find = (name: string) => {
