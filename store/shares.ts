@@ -2,7 +2,7 @@ import type { Pool } from '../schemas/tool.ts';
 import type { AccountDoc } from './accountDocs.ts';
 import type { Store } from './mongo.ts';
 
-/** What an account holds of the service now. */
+/** The running calls, credits and storage that an account uses now. */
 export interface Share {
   accountId: string;
   email: string;

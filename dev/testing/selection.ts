@@ -4,9 +4,9 @@ import { machineEnv } from '../host.mjs';
 import type { Timings } from './timings.ts';
 
 /*
- * Chooses the slow test files that a change needs. The subject of a file is told by names: those of its folders, and the parts
- * of its own name. `test/dashboard/passkeys.browser.test.ts` is about `dashboard`, `passkeys` and `browser`, so a change in a
- * folder or file of one of these names selects it.
+ * Chooses the slow test files that a change needs. A test file is about the names in its path: those of its folders, and the
+ * parts of its own name. `test/dashboard/passkeys.browser.test.ts` is about `dashboard`, `passkeys` and `browser`. A change in
+ * a folder or file with one of these names selects it.
  */
 
 /** Names that say nothing about a subject. */

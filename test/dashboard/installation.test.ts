@@ -17,7 +17,7 @@ import {
 import { makeUser, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 
-// What operators set for the whole installation, which a shared stack would show to other tests.
+// Notices and incidents of operators hold for the whole installation, so a shared stack would show them to other tests.
 
 let stack: Stack;
 

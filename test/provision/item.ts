@@ -3,7 +3,7 @@ import { findOrFetch, findProgram, type Program } from '../../dev/programs/find.
 import type { Log } from '../../dev/start-error.ts';
 
 export interface ItemOptions extends Program {
-  /** What it is, with its version. No program on PATH has such a name, so that every machine uses the same version. */
+  /** Name and version of the item. No program on PATH has such a name, so that every machine uses the same version. */
   name: string;
   /** Name in the cache, which contains the version. */
   cachedAs: string;

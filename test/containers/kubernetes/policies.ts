@@ -11,7 +11,7 @@ const INTERNET = 'the Internet';
 /** Has an address of the private ranges, as the node. */
 const KUBERNETES = 'the API server of Kubernetes';
 
-/** What the network policies of the chart allow the pods of each component to reach. */
+/** The servers that the network policies of the chart allow the pods of each component to reach. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   api: [...SERVERS, INTERNET],
   orchestrator: SERVERS,
@@ -24,7 +24,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   backup: [...DNS, 'mongodb:27017'],
   test: [...SERVERS, ...API],
 };
-/** What the policies allow pods outside the chart to reach; their own connections are not limited. */
+/** The servers that accept connections from pods outside the chart. The policies do not limit what such pods connect to. */
 const OPEN = [...SERVERS, INTERNET, KUBERNETES, 'api:8080'];
 
 type Kubectl = (args: readonly string[]) => Promise<string>;
