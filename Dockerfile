@@ -31,6 +31,7 @@ FROM base AS code
 USER root
 COPY package.json package-lock.json ./
 COPY schemas ./schemas
+COPY platform ./platform
 COPY store ./store
 COPY egress ./egress
 COPY workflows ./workflows

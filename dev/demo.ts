@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Auth, createAuth } from '../api/auth/auth.ts';
+import { createLog } from '../platform/log.ts';
+import { loadKeyring } from '../platform/secrets/keyring.ts';
 import type { Env } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
-import { type Accounts, createAccounts } from '../store/accounts.ts';
-import { type ApiKeys, createApiKeys, type NewKey } from '../store/apiKeys.ts';
-import { ensureIndexes } from '../store/indexes.ts';
-import { loadKeyring } from '../store/keyring.ts';
-import { openStore } from '../store/mongo.ts';
-import { createLog } from '../workers/platform/log.ts';
+import { type Accounts, createAccounts } from '../store/accounts/accounts.ts';
+import { type ApiKeys, createApiKeys, type NewKey } from '../store/keys/apiKeys.ts';
+import { ensureIndexes } from '../store/mongo/indexes.ts';
+import { openStore } from '../store/mongo/mongo.ts';
 import { type DemoFile, readDemoFile } from './demo-file.ts';
 
 /** The demo user, who has the operator role, the user's account, and one API key of each scope. */

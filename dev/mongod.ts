@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Document, MongoClient, MongoServerError } from 'mongodb';
-import { probeDatabase } from '../store/probe.ts';
+import { probeDatabase } from '../store/mongo/probe.ts';
 import { machineEnv } from './host.mjs';
 import { OwnedProcess } from './process.ts';
 import type { Log } from './start-error.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { untilAborted } from '../egress/clock.ts';
+import { untilAborted } from '../platform/untilAborted.ts';
 import { forwardOutput, logStream, openLog } from './logs.ts';
 import { type Log, StartError } from './start-error.ts';
 

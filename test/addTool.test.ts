@@ -23,6 +23,7 @@ const SOURCES = [
   'docs',
   'egress',
   'schemas',
+  'platform',
   'store',
   'test',
   'workers',

@@ -7,10 +7,18 @@ import { loadWorkflowBundle } from '../workers/bundle.ts';
 import { WORKFLOWS } from '../workflows/contract.ts';
 import * as workflows from '../workflows/index.ts';
 
-const FOLDERS = ['schemas', 'store', 'egress', 'activities', 'api', 'workflows', 'workers', 'dev'] as const;
-/** Modules that every process of the service needs: log, metrics, health, codec, Temporal connection. */
-const PLATFORM = 'workers/platform';
-type Room = (typeof FOLDERS)[number] | typeof PLATFORM;
+const FOLDERS = [
+  'schemas',
+  'platform',
+  'store',
+  'egress',
+  'activities',
+  'api',
+  'workflows',
+  'workers',
+  'dev',
+] as const;
+type Room = (typeof FOLDERS)[number];
 
 /** The runner of the tests starts the stacks that they share, and fetches what they need. */
 const RUNNER = {
@@ -25,16 +33,16 @@ const RUNNER = {
 /** The modules from which each module may import, in addition to its own files. */
 const MAY_IMPORT: Record<Room, readonly Room[]> = {
   schemas: [],
-  store: ['schemas'],
-  egress: ['schemas'],
+  platform: ['schemas', 'store', 'workflows'],
+  store: ['schemas', 'platform'],
+  egress: ['schemas', 'platform'],
   // Only the types of the values that activities and workflows exchange; the test about imports of workflows below
   // checks this.
-  activities: ['schemas', 'store', 'egress', 'workflows'],
-  [PLATFORM]: ['schemas', 'store', 'egress', 'workflows'],
-  api: ['schemas', 'store', 'egress', 'workflows', PLATFORM],
+  activities: ['schemas', 'platform', 'store', 'egress', 'workflows'],
+  api: ['schemas', 'platform', 'store', 'egress', 'workflows'],
   workflows: ['schemas', 'store'],
-  workers: ['schemas', 'store', 'egress', 'activities', 'workflows', PLATFORM],
-  dev: ['schemas', 'store', 'egress', 'activities', 'workflows', 'api', 'workers', PLATFORM],
+  workers: ['schemas', 'platform', 'store', 'egress', 'activities', 'workflows'],
+  dev: ['schemas', 'platform', 'store', 'egress', 'activities', 'workflows', 'api', 'workers'],
 };
 /**
  * Modules that can open connections to other machines. Node also exposes some of their internals as modules such as
@@ -60,11 +68,7 @@ const MAILER = 'api/mail/mailer.ts';
 /** Listens for workers, and connects only to the Temporal server that the operator configures. */
 const TEMPORAL_GATE = 'workers/gateway/temporalGate.ts';
 /** Files that listen on ports and never connect. */
-const LISTENERS = [
-  'api/http/publicServer.ts',
-  'workers/platform/internalServer.ts',
-  'workers/platform/listen.ts',
-];
+const LISTENERS = ['api/http/publicServer.ts', 'platform/internalServer.ts', 'platform/listen.ts'];
 /** Constants that workflows share with other code; this file has no imports. */
 const CONSTANTS = 'schemas/webhookLimits.ts';
 /**
@@ -162,10 +166,7 @@ function importsOf(module: Room, file: string): Import[] {
 }
 
 /** Returns the module to which a path within the project belongs. */
-function moduleOf(path: string): Room | undefined {
-  if (path.startsWith(`${PLATFORM}/`)) return PLATFORM;
-  return FOLDERS.find((folder) => path.startsWith(`${folder}/`));
-}
+const moduleOf = (path: string): Room | undefined => FOLDERS.find((folder) => path.startsWith(`${folder}/`));
 
 const files = FOLDERS.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -234,7 +235,7 @@ test("at run time, the schemas import nothing from outside their folder except N
 test('only egress/ connects to other machines', (t) => {
   const wrong = imports.filter(
     ({ file, module, from, typesOnly }) =>
-      ['activities', 'store', 'workflows', 'api', 'workers', PLATFORM].includes(module) &&
+      ['activities', 'store', 'workflows', 'api', 'workers', 'platform'].includes(module) &&
       !typesOnly &&
       NETWORK.includes(from.replace(/^node:/, '')) &&
       !LISTENERS.includes(file) &&

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { EVENTS } from '../schemas/events.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
-import { openStore, type Store } from '../store/mongo.ts';
+import { openStore, type Store } from '../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
 import { newOwner } from './helpers/dashboard.ts';
 import { isRecord, type Json, recordAt, recordsAt } from './helpers/json.ts';

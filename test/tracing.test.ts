@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { Worker } from '@temporalio/worker';
 import test from 'ava';
+import { loadKeyring } from '../platform/secrets/keyring.ts';
+import { connectClient, dataConverter } from '../platform/temporal/temporal.ts';
 import { readEnv } from '../schemas/env.ts';
 import { LOW_CREDITS } from '../schemas/events.ts';
-import { loadKeyring } from '../store/keyring.ts';
 import { loadWorkflowBundle } from '../workers/bundle.ts';
-import { connectClient, dataConverter } from '../workers/platform/temporal.ts';
 import { TRACE_HEADER } from '../workflows/contract.ts';
 import { makeAccount, withStore } from './helpers/account.ts';
 import { type CollectedSpan, type Collector, startCollector } from './helpers/collector.ts';
@@ -160,7 +160,7 @@ test('without a collector, only the API package of OpenTelemetry is loaded', (t)
         return next(name, context);
       },
     });
-    const { startTracing } = await import('./workers/platform/tracing.ts');
+    const { startTracing } = await import('./platform/tracing.ts');
     const env = { OTEL_EXPORTER_OTLP_HEADERS: [], OTEL_TRACES_SAMPLER_ARG: 1 };
     for (const OTEL_EXPORTER_OTLP_ENDPOINT of [null, 'http://127.0.0.1:9']) {
       await startTracing({ ...env, OTEL_EXPORTER_OTLP_ENDPOINT }, 'test', null);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
+import { retryUntilAborted } from '../platform/retryUntilAborted.ts';
 import { WORKER_DEPLOYMENT } from '../workflows/contract.ts';
-import { retryUntilAborted } from './platform/retryUntilAborted.ts';
 
 /** How long to wait, in milliseconds, until the Temporal server accepts a new build as the current version. */
 const CURRENT_MS = 60_000;

@@ -1,4 +1,4 @@
-import type { Pieces } from '../store/results.ts';
+import type { Pieces } from '../store/calls/results.ts';
 import { EXPIRES_HEADER } from './gateway/piecesServer.ts';
 
 /** Timeout of a request in milliseconds. Pieces have at most 8 MB, and the gateway is on the same network. */

@@ -10,19 +10,33 @@ import { createGuard, type Guard, type GuardOptions } from '../egress/guard.ts';
 import { permitsIcmp } from '../egress/icmp.ts';
 import { ownPorts } from '../egress/own.ts';
 import { createResolver } from '../egress/resolver.ts';
+import { tracedGuard } from '../egress/tracedGuard.ts';
+import { mongodbCheck, queuesOf } from '../platform/healthChecks.ts';
+import { createInternalServer } from '../platform/internalServer.ts';
+import { drain, freePort, listen } from '../platform/listen.ts';
+import { createLog, sdkLog } from '../platform/log.ts';
+import { createRegistry, observeReadiness } from '../platform/metricsRegistry.ts';
+import { createReadiness } from '../platform/readiness.ts';
+import { addReservedPorts } from '../platform/reservedPorts.ts';
+import { runMain } from '../platform/runMain.ts';
+import { loadKeyring } from '../platform/secrets/keyring.ts';
+import { stopSignal } from '../platform/stopSignal.ts';
+import { connectClient, dataConverter, temporalServer } from '../platform/temporal/temporal.ts';
+import { throwTemporalFailures } from '../platform/temporal/temporalFailures.ts';
+import { traceActivities, traceSinks } from '../platform/temporal/temporalTracing.ts';
+import { startTracing } from '../platform/tracing.ts';
 import { type Env, EnvError, readEnv } from '../schemas/env.ts';
 import { allowHost } from '../schemas/formats/allow.ts';
 import { loadRegistry } from '../schemas/registry.ts';
-import { AUDIT_TIMEOUT_MS, audit } from '../store/audit.ts';
-import { createDeliveryAttempts } from '../store/deliveryAttempts.ts';
-import { ensureIndexes } from '../store/indexes.ts';
-import { loadKeyring } from '../store/keyring.ts';
-import { createLedger } from '../store/ledger.ts';
-import { findWaiting } from '../store/maintenance.ts';
-import { assertMasterKeys } from '../store/masterKeys.ts';
-import { openStore, type Store } from '../store/mongo.ts';
-import { createResults, mongodbPieces } from '../store/results.ts';
-import { countOldHolds } from '../store/sweeper.ts';
+import { createResults, mongodbPieces } from '../store/calls/results.ts';
+import { countOldHolds } from '../store/calls/sweeper.ts';
+import { AUDIT_TIMEOUT_MS, audit } from '../store/ledger/audit.ts';
+import { createLedger } from '../store/ledger/ledger.ts';
+import { ensureIndexes } from '../store/mongo/indexes.ts';
+import { findWaiting } from '../store/mongo/maintenance.ts';
+import { openStore, type Store } from '../store/mongo/mongo.ts';
+import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
+import { createDeliveryAttempts } from '../store/webhooks/deliveryAttempts.ts';
 import { type Build, createBuild } from './deployment.ts';
 import { assertGateway, gatewayPieces } from './gatewayClient.ts';
 import {
@@ -32,20 +46,6 @@ import {
   observeTools,
   withSdkMetrics,
 } from './metrics.ts';
-import { mongodbCheck, queuesOf } from './platform/healthChecks.ts';
-import { createInternalServer } from './platform/internalServer.ts';
-import { drain, freePort, listen } from './platform/listen.ts';
-import { createLog, sdkLog } from './platform/log.ts';
-import { createRegistry, observeReadiness } from './platform/metricsRegistry.ts';
-import { createReadiness } from './platform/readiness.ts';
-import { addReservedPorts } from './platform/reservedPorts.ts';
-import { runMain } from './platform/runMain.ts';
-import { stopSignal } from './platform/stopSignal.ts';
-import { connectClient, dataConverter, temporalServer } from './platform/temporal.ts';
-import { throwTemporalFailures } from './platform/temporalFailures.ts';
-import { traceActivities, traceSinks } from './platform/temporalTracing.ts';
-import { tracedGuard } from './platform/tracedGuard.ts';
-import { startTracing } from './platform/tracing.ts';
 import {
   deliversToLocalhost,
   deliveryWorker,

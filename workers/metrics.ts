@@ -3,12 +3,12 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type BrowserMetrics, PHASES, type Phase } from '../activities/browser/metrics.ts';
 import type { ObserveAttempt } from '../activities/runtime/toolActivities.ts';
 import type { ObserveDelivery } from '../activities/webhooks/deliveryActivities.ts';
-import { untilAborted } from '../egress/clock.ts';
-import type { Waiting } from '../store/maintenance.ts';
-import { MAINTENANCE, type MaintenanceDoc } from '../store/statusDocs.ts';
-import type { Sweep } from '../store/sweeper.ts';
-import { queueState } from './platform/healthChecks.ts';
-import { PREFIX, SECONDS } from './platform/metricsRegistry.ts';
+import { queueState } from '../platform/healthChecks.ts';
+import { PREFIX, SECONDS } from '../platform/metricsRegistry.ts';
+import { untilAborted } from '../platform/untilAborted.ts';
+import type { Sweep } from '../store/calls/sweeper.ts';
+import type { Waiting } from '../store/mongo/maintenance.ts';
+import { MAINTENANCE, type MaintenanceDoc } from '../store/status/statusDocs.ts';
 
 /** Registers metrics of this worker's slots and tool attempts. @returns the function to call when an attempt starts */
 export function observeTools(registry: Registry, slots: number): ObserveAttempt {

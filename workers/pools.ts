@@ -18,10 +18,10 @@ import {
 import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';
-import type { Audit } from '../store/audit.ts';
-import type { Ledger } from '../store/ledger.ts';
-import type { Store } from '../store/mongo.ts';
-import type { Sweep } from '../store/sweeper.ts';
+import type { Sweep } from '../store/calls/sweeper.ts';
+import type { Audit } from '../store/ledger/audit.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import type { Store } from '../store/mongo/mongo.ts';
 import { type Lane, lanesOf, TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 

@@ -7,8 +7,8 @@ import { type Env, EnvError } from '../schemas/env.ts';
 import { ServiceError } from '../schemas/errors.ts';
 import { type AllowEntry, allowHost } from '../schemas/formats/allow.ts';
 import { parseWebUrl } from '../schemas/formats/url.ts';
-import type { Store } from '../store/mongo.ts';
-import { createQuoteStore } from '../store/quotes.ts';
+import type { Store } from '../store/mongo/mongo.ts';
+import { createQuoteStore } from '../store/quotes/quotes.ts';
 
 /** Allows the host and port of a feed's URL in the egress guard. @throws EnvError when the text is not a valid URL */
 function allowUrl(variable: string, text: string): AllowEntry {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ToolServices } from '../activities/runtime/toolActivities.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { askVault } from '../platform/secrets/vault.ts';
 import { ServiceError } from '../schemas/errors.ts';
-import type { Keyring } from '../store/keyring.ts';
-import { askVault } from '../store/vault.ts';
 
 /** Timeout of a vault request. The API process is on the same network; if it takes longer, it counts as unreachable. */
 const TIMEOUT_MS = 5000;

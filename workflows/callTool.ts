@@ -13,7 +13,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { ReserveResult } from '../store/ledger.ts';
+import type { ReserveResult } from '../store/ledger/ledger.ts';
 import { isCallFailure, laneOf, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
 import { dispatchEvents } from './dispatchEvents.ts';
 import type {

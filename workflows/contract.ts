@@ -2,7 +2,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { EventKind } from '../schemas/events.ts';
 import type { Pool } from '../schemas/tool.ts';
-import type { Resend } from '../store/deliveries.ts';
+import type { Resend } from '../store/webhooks/deliveries.ts';
 import type { CallFailure, CallPolicy } from './types.ts';
 
 /**

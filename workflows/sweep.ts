@@ -1,5 +1,5 @@
 import { patched, proxyActivities } from '@temporalio/workflow';
-import type { Sweep } from '../store/sweeper.ts';
+import type { Sweep } from '../store/calls/sweeper.ts';
 import type { MaintenanceActivities } from './types.ts';
 
 const { sweepLedger, sweepEvents, sweepAnswers } = proxyActivities<MaintenanceActivities>({

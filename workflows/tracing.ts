@@ -19,7 +19,7 @@ export interface WorkflowSpan {
   failure: string | null;
 }
 
-/** Sinks that the worker implements (workers/platform/temporalTracing.ts). */
+/** Sinks that the worker implements (platform/temporal/temporalTracing.ts). */
 export interface TraceSinks extends Sinks {
   trace: { ended(span: WorkflowSpan): void };
 }

@@ -1,11 +1,11 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
 import type { EventKind } from '../schemas/events.ts';
-import type { ToolTimes } from '../store/accountDocs.ts';
-import type { Resend, SyncRequest, SyncResult } from '../store/deliveries.ts';
-import type { KeyBudget } from '../store/keySpend.ts';
-import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger.ts';
-import type { ResultReference } from '../store/results.ts';
-import type { Sweep } from '../store/sweeper.ts';
+import type { ToolTimes } from '../store/accounts/accountDocs.ts';
+import type { ResultReference } from '../store/calls/results.ts';
+import type { Sweep } from '../store/calls/sweeper.ts';
+import type { KeyBudget } from '../store/ledger/keySpend.ts';
+import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
+import type { Resend, SyncRequest, SyncResult } from '../store/webhooks/deliveries.ts';
 
 /**
  * Limits and price of a call, fixed when the API accepts the call. A later change of a price, tool or timeout
@@ -118,7 +118,7 @@ export interface DeliveryActivities {
 
 export interface EndpointActivities {
   /**
-   * Writes and reads the state of an endpoint, see store/deliveries.ts. `scheduleMs` are the waits between attempts.
+   * Writes and reads the state of an endpoint, see store/webhooks/deliveries.ts. `scheduleMs` are the waits between attempts.
    * Returns null if the endpoint was deleted.
    */
   syncEndpoint(request: SyncRequest): Promise<(SyncResult & { scheduleMs: number[] }) | null>;
@@ -137,7 +137,7 @@ export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
   /** Dispatches events that a crash left pending, and wakes the workflows of endpoints with overdue deliveries. */
   sweepEvents(): Promise<void>;
-  /** Settles calls whose callers got no result; see store/undelivered.ts. */
+  /** Settles calls whose callers got no result; see store/ledger/undelivered.ts. */
   sweepAnswers(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { EventKind } from '../schemas/events.ts';
-import type { DueDelivery, Outcome } from '../store/deliveries.ts';
+import type { DueDelivery, Outcome } from '../store/webhooks/deliveries.ts';
 import { disable, enable, resend, TASK_QUEUES, test, wake } from './contract.ts';
 import type { DeliveryActivities, DeliveryResult, EndpointActivities } from './types.ts';
 import {

@@ -1,8 +1,8 @@
 import type { CDPSession, Page } from 'puppeteer';
 import { Cluster } from 'puppeteer-cluster';
 import concurrency from 'puppeteer-cluster/dist/concurrency/ConcurrencyImplementation.js';
-import { untilAborted } from '../../egress/clock.ts';
 import type { FilteringProxy } from '../../egress/proxy.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import type { Ads } from './ads.ts';

@@ -1,4 +1,4 @@
-import { untilAborted } from '../../egress/clock.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
 
 /** A counting semaphore whose waiters can be aborted. */
 export class Slots {

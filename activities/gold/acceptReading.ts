@@ -1,5 +1,5 @@
 import { Big } from 'big.js';
-import type { StoredQuote } from '../../store/quoteDocs.ts';
+import type { StoredQuote } from '../../store/quotes/quoteDocs.ts';
 import type { Reading } from './reading.ts';
 
 /** Relative change from the last accepted quote above which a reading needs confirmation. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { StoredQuote } from '../../store/quoteDocs.ts';
-import type { FeedState, QuoteStore } from '../../store/quotes.ts';
+import type { StoredQuote } from '../../store/quotes/quoteDocs.ts';
+import type { FeedState, QuoteStore } from '../../store/quotes/quotes.ts';
 import { acceptReading } from './acceptReading.ts';
 import { FETCH_MS, type FeedName, type FetchFeed } from './feeds.ts';
 

@@ -1,8 +1,8 @@
 import { heartbeat } from '@temporalio/activity';
-import { createAccounts } from '../../store/accounts.ts';
-import { grantAllowances, monthOf } from '../../store/allowance.ts';
-import { dispatchEvents, type EndpointNotifier } from '../../store/dispatchEvents.ts';
-import type { Store } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { grantAllowances, monthOf } from '../../store/ledger/allowance.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { dispatchEvents, type EndpointNotifier } from '../../store/webhooks/dispatchEvents.ts';
 import type { AllowanceActivities } from '../../workflows/types.ts';
 
 export const createAllowanceActivities = (store: Store, notifier: EndpointNotifier): AllowanceActivities => ({

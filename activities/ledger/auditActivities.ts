@@ -1,8 +1,8 @@
 import { heartbeat, log } from '@temporalio/activity';
-import type { Audit } from '../../store/audit.ts';
-import { sumExpiring } from '../../store/expiringCalls.ts';
-import { recordAudit, recordFailedAudit } from '../../store/maintenance.ts';
-import type { Store } from '../../store/mongo.ts';
+import { sumExpiring } from '../../store/calls/expiringCalls.ts';
+import type { Audit } from '../../store/ledger/audit.ts';
+import { recordAudit, recordFailedAudit } from '../../store/mongo/maintenance.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import type { AuditActivities } from '../../workflows/types.ts';
 
 /** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */

@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Ledger } from '../../store/ledger.ts';
+import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { LedgerActivities } from '../../workflows/types.ts';
 
 /** Throws after the activity's schedule-to-close timeout, which the SDK ignores between attempts of a local activity. */

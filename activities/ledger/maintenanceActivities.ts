@@ -1,11 +1,11 @@
 import { heartbeat, log } from '@temporalio/activity';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { createAccounts } from '../../store/accounts.ts';
-import { dispatchEvents, type EndpointNotifier, findLeftovers } from '../../store/dispatchEvents.ts';
-import type { Ledger } from '../../store/ledger.ts';
-import type { Store } from '../../store/mongo.ts';
-import { type Sweep, sweep } from '../../store/sweeper.ts';
-import { createUndelivered } from '../../store/undelivered.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { type Sweep, sweep } from '../../store/calls/sweeper.ts';
+import type { Ledger } from '../../store/ledger/ledger.ts';
+import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { dispatchEvents, type EndpointNotifier, findLeftovers } from '../../store/webhooks/dispatchEvents.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import type { MaintenanceActivities } from '../../workflows/types.ts';
 import { endStrandedCalls } from './strandedCalls.ts';

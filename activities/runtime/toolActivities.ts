@@ -2,8 +2,8 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import type { ToolTimes } from '../../store/accountDocs.ts';
-import { INLINE_BYTES, type Results } from '../../store/results.ts';
+import type { ToolTimes } from '../../store/accounts/accountDocs.ts';
+import { INLINE_BYTES, type Results } from '../../store/calls/results.ts';
 import type {
   CallFailure,
   ToolActivities,

@@ -2,21 +2,21 @@ import { SpanKind } from '@opentelemetry/api';
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Guard } from '../../egress/guard.ts';
 import type { GuardedResponse } from '../../egress/response.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { activeTraceparent, contextOf, inSpan } from '../../platform/trace.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isLocalhost } from '../../schemas/formats/localhost.ts';
 import { signatureHeaders } from '../../schemas/webhookSignature.ts';
-import { attemptId, type DeliveryAttempts } from '../../store/deliveryAttempts.ts';
-import { eventBody } from '../../store/events.ts';
-import type { Keyring } from '../../store/keyring.ts';
-import type { Store } from '../../store/mongo.ts';
-import { activeTraceparent, contextOf, inSpan } from '../../store/trace.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { attemptId, type DeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
+import { eventBody } from '../../store/webhooks/events.ts';
 import type {
   DeliveryAttemptDoc,
   EventDoc,
   StoredHeader,
   WebhookEndpointDoc,
-} from '../../store/webhookDocs.ts';
-import { signingSecrets } from '../../store/webhookEndpoints.ts';
+} from '../../store/webhooks/webhookDocs.ts';
+import { signingSecrets } from '../../store/webhooks/webhookEndpoints.ts';
 import type { DeliveryActivities } from '../../workflows/types.ts';
 
 /** Timeout of a webhook attempt in milliseconds, from the start of the DNS lookup. */

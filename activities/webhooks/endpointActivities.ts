@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { prepareTest, resend, syncEndpoint } from '../../store/deliveries.ts';
-import { dispatchEvents, type EndpointNotifier } from '../../store/dispatchEvents.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { prepareTest, resend, syncEndpoint } from '../../store/webhooks/deliveries.ts';
+import { dispatchEvents, type EndpointNotifier } from '../../store/webhooks/dispatchEvents.ts';
 import { WORKFLOWS, wake, webhookEndpointOptions } from '../../workflows/contract.ts';
 import type { EndpointActivities } from '../../workflows/types.ts';
 import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';

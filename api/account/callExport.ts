@@ -1,5 +1,5 @@
 import { call } from '../../schemas/accountRows.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { csvRecord } from './csv.ts';
 import { callRow } from './rows.ts';
 

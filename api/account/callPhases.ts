@@ -1,5 +1,5 @@
 import type { CallPhases } from '../../schemas/accountRows.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
 
 /** Milliseconds between two times, which can come from the clocks of two machines; null if one is missing. */
 const between = (from: Date | undefined, to: Date | undefined): number | null =>

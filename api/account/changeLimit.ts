@@ -1,9 +1,9 @@
 import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { ApiKeys } from '../../store/apiKeys.ts';
-import type { Connections } from '../../store/connections.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { ApiKeys } from '../../store/keys/apiKeys.ts';
+import type { Connections } from '../../store/keys/connections.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
 
 /**

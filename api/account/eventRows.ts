@@ -1,7 +1,7 @@
 import type { EventRow } from '../../schemas/accountRows.ts';
-import type { EventFilter } from '../../store/eventPages.ts';
-import type { Lists } from '../../store/lists.ts';
-import type { Page, PageRequest } from '../../store/pages.ts';
+import type { Lists } from '../../store/mongo/lists.ts';
+import type { Page, PageRequest } from '../../store/mongo/pages.ts';
+import type { EventFilter } from '../../store/webhooks/eventPages.ts';
 import { eventRow } from './rows.ts';
 
 /** Reads a page of events with their deliveries, for the Account API and the dashboard. */

@@ -1,12 +1,12 @@
-import type { Account, GrantDoc } from '../../store/accountDocs.ts';
-import { type AccountCursors, openAccountCursors } from '../../store/accountExport.ts';
-import type { CallContents, KeptContent } from '../../store/callContents.ts';
-import { createDeliveryAttempts } from '../../store/deliveryAttempts.ts';
-import { createLists } from '../../store/lists.ts';
-import type { Store } from '../../store/mongo.ts';
-import { createPasskeys } from '../../store/passkeys.ts';
-import type { PaymentDoc } from '../../store/paymentDocs.ts';
-import type { SecurityEventDoc } from '../../store/securityDocs.ts';
+import type { Account, GrantDoc } from '../../store/accounts/accountDocs.ts';
+import { type AccountCursors, openAccountCursors } from '../../store/accounts/accountExport.ts';
+import { createPasskeys } from '../../store/accounts/passkeys.ts';
+import type { SecurityEventDoc } from '../../store/accounts/securityDocs.ts';
+import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
+import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
+import { createLists } from '../../store/mongo/lists.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { Auth, User } from '../auth/auth.ts';
 import { accountRow, attemptRow, callRow, entryRow, eventRow, keyRow, webhookRow } from './rows.ts';
 

@@ -1,12 +1,12 @@
 import type { KeyChangeBody, KeyRotationBody, KeyRow, NewKeyBody } from '../../schemas/accountRows.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { Account } from '../../store/accountDocs.ts';
-import type { Accounts } from '../../store/accounts.ts';
-import type { ApiKeys } from '../../store/apiKeys.ts';
-import type { ApiKeyDoc } from '../../store/keyDocs.ts';
-import type { Lists } from '../../store/lists.ts';
-import type { Page, PageRequest } from '../../store/pages.ts';
-import type { Actor } from '../../store/securityLog.ts';
+import type { Account } from '../../store/accounts/accountDocs.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
+import type { Actor } from '../../store/accounts/securityLog.ts';
+import type { ApiKeys } from '../../store/keys/apiKeys.ts';
+import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
+import type { Lists } from '../../store/mongo/lists.ts';
+import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { keyChange, newKey } from './newKey.ts';
 import { keyRow } from './rows.ts';
 

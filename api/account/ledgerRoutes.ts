@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { listLedger } from '../../schemas/account.ts';
 import { ledgerEntry } from '../../schemas/accountRows.ts';
-import type { EntryDoc } from '../../store/accountDocs.ts';
-import type { Lists } from '../../store/lists.ts';
+import type { EntryDoc } from '../../store/accounts/accountDocs.ts';
+import type { Lists } from '../../store/mongo/lists.ts';
 import { Download, type Serve } from '../http/operation.ts';
 import { csvRecord } from './csv.ts';
 import { entryRow } from './rows.ts';

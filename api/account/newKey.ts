@@ -2,8 +2,8 @@ import type { KeyChangeBody, NewKeyBody } from '../../schemas/accountRows.ts';
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import { parseNetwork } from '../../schemas/formats/network.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { KeyChange, NewKey } from '../../store/apiKeys.ts';
-import type { ApiKeyDoc } from '../../store/keyDocs.ts';
+import type { KeyChange, NewKey } from '../../store/keys/apiKeys.ts';
+import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 
 /** Finds the faults of a new or changed key that its JSON Schema cannot express. */
 function faultsOf(

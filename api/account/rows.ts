@@ -8,11 +8,11 @@ import type {
 } from '../../schemas/accountRows.ts';
 import { EVENT_KINDS, isTestEvent, LOW_CREDITS } from '../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../schemas/webhookRows.ts';
-import type { Account, EntryDoc } from '../../store/accountDocs.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
-import { deliveryId } from '../../store/dispatchEvents.ts';
-import type { ApiKeyDoc } from '../../store/keyDocs.ts';
-import { spentOf } from '../../store/keySpend.ts';
+import type { Account, EntryDoc } from '../../store/accounts/accountDocs.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
+import { spentOf } from '../../store/ledger/keySpend.ts';
+import { deliveryId } from '../../store/webhooks/dispatchEvents.ts';
 import type {
   DeliveryAttemptDoc,
   DeliveryDoc,
@@ -20,7 +20,7 @@ import type {
   ExchangeDoc,
   StoredHeader,
   WebhookEndpointDoc,
-} from '../../store/webhookDocs.ts';
+} from '../../store/webhooks/webhookDocs.ts';
 import { phasesOf } from './callPhases.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;

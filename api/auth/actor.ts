@@ -1,4 +1,4 @@
-import type { Actor } from '../../store/securityLog.ts';
+import type { Actor } from '../../store/accounts/securityLog.ts';
 import type { Context } from '../http/context.ts';
 import { plainAddress } from './addressKey.ts';
 

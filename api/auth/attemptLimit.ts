@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { addressKey } from './addressKey.ts';
 
 /** The client that attempts to sign in, and the account. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
-import type { ApiKeys, NewKey } from '../../store/apiKeys.ts';
-import { type DeviceLogins, hashDeviceCode } from '../../store/deviceLogins.ts';
+import type { ApiKeys, NewKey } from '../../store/keys/apiKeys.ts';
+import { type DeviceLogins, hashDeviceCode } from '../../store/keys/deviceLogins.ts';
 import type { Context } from '../http/context.ts';
 import { publicOrigin } from '../http/origin.ts';
 import { createActor } from './actor.ts';

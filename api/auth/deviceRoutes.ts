@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { ApiKeys } from '../../store/apiKeys.ts';
+import type { ApiKeys } from '../../store/keys/apiKeys.ts';
 import { readForm } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import type { PageLimit } from '../http/pageLimit.ts';

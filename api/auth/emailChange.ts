@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { isRecord } from '../../schemas/isRecord.ts';
-import type { Accounts } from '../../store/accounts.ts';
-import type { Store } from '../../store/mongo.ts';
-import { changeEmail, type EmailChange } from '../../store/userEmail.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
+import { changeEmail, type EmailChange } from '../../store/accounts/userEmail.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import type { createUserRecords } from './userRecords.ts';
 
 /** Changes of email addresses, which take effect when the owner follows a link that is mailed to the new address. */

@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { createAddressLimit } from './addressLimit.ts';
 import type { FailureLimit } from './authenticate.ts';
 

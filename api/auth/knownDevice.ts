@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Env } from '../../schemas/env.ts';
-import type { Keyring } from '../../store/keyring.ts';
 import type { Context } from '../http/context.ts';
 import { emailKey } from './attemptLimit.ts';
 

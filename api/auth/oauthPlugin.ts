@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { oauthProvider } from '@better-auth/oauth-provider';
-import { ACCESS_TOKEN_PREFIX, hashOauthToken, REFRESH_TOKEN_PREFIX } from '../../store/connections.ts';
+import { ACCESS_TOKEN_PREFIX, hashOauthToken, REFRESH_TOKEN_PREFIX } from '../../store/keys/connections.ts';
 
 /** The page on which the owner connects a client; visitors who are not signed in sign in first. */
 export const CONNECT_PATH = '/dashboard/connect';

@@ -1,5 +1,5 @@
 import { isRecord } from '../../schemas/isRecord.ts';
-import { MCP_RESOURCE, REFRESH_TOKEN } from '../../store/connections.ts';
+import { MCP_RESOURCE, REFRESH_TOKEN } from '../../store/keys/connections.ts';
 import { OFFLINE_ACCESS } from './oauthPlugin.ts';
 
 /** Maximum length of the metadata of a client, in characters. */

@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import { isRecord } from '../../schemas/isRecord.ts';
-import type { Connections } from '../../store/connections.ts';
+import type { Connections } from '../../store/keys/connections.ts';
 import { readForm, readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import type { PageLimit } from '../http/pageLimit.ts';

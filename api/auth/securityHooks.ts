@@ -1,7 +1,7 @@
 import type { BetterAuthPlugin } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api';
-import type { SecurityKind } from '../../store/securityDocs.ts';
-import type { Actor } from '../../store/securityLog.ts';
+import type { SecurityKind } from '../../store/accounts/securityDocs.ts';
+import type { Actor } from '../../store/accounts/securityLog.ts';
 import { createActor } from './actor.ts';
 
 /** Writes an event of a user to the security log. */

@@ -1,6 +1,6 @@
 import { fromNodeHeaders } from 'better-auth/node';
 import type { Env } from '../../schemas/env.ts';
-import type { Accounts } from '../../store/accounts.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { Caller, Context } from '../http/context.ts';
 import { isSameOrigin } from '../http/origin.ts';
 import type { Auth, SignedIn, User } from './auth.ts';

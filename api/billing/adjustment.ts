@@ -1,6 +1,6 @@
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
-import type { Account, GrantOperator } from '../../store/accountDocs.ts';
-import type { Accounts, Granted } from '../../store/accounts.ts';
+import type { Account, GrantOperator } from '../../store/accounts/accountDocs.ts';
+import type { Accounts, Granted } from '../../store/accounts/accounts.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 
 /**

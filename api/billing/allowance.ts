@@ -1,6 +1,6 @@
 import { invalidInput } from '../../schemas/errors.ts';
-import type { Account } from '../../store/accountDocs.ts';
-import type { Accounts } from '../../store/accounts.ts';
+import type { Account } from '../../store/accounts/accountDocs.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
 import { MAX_CREDITS } from './adjustment.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { PaymentDoc } from '../../store/paymentDocs.ts';
+import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import { priceWithCode } from '../dashboard/components/price.ts';
 import { count } from '../dashboard/components/text.ts';
 

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
-import type { DisputeStage } from '../../store/paymentDocs.ts';
-import type { Report } from '../../store/payments.ts';
+import type { DisputeStage } from '../../store/billing/paymentDocs.ts';
+import type { Report } from '../../store/billing/payments.ts';
 
 /**
  * The report of a Stripe event. Null: the event does not concern a purchase of this service, or changes no credits. A

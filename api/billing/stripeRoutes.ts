@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Payments } from '../../store/payments.ts';
+import type { Payments } from '../../store/billing/payments.ts';
 import { readBytes } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';

@@ -1,7 +1,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { inClientSpan } from '../../store/trace.ts';
-import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
+import { retryUntilAborted } from '../../platform/retryUntilAborted.ts';
+import { inClientSpan } from '../../platform/trace.ts';
 import type { callTool } from '../../workflows/callTool.ts';
 import { SEARCH_ATTRIBUTES, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { CallRequest, CallResult } from '../../workflows/types.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
-import type { Store } from '../../store/mongo.ts';
-import { expireStored, type ResultReference } from '../../store/results.ts';
+import { expireStored, type ResultReference } from '../../store/calls/results.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 
 const KB = 1024;
 /** Maximum size in KB of the results that are kept for replays, of one account and of all, in the time of a key. */

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { untilAborted } from '../../egress/clock.ts';
-import { systemTimers, type Timers } from '../../egress/timers.ts';
+import type { Checks } from '../../platform/readiness.ts';
+import { systemTimers, type Timers } from '../../platform/timers.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Checks } from '../../workers/platform/readiness.ts';
 
 /** Detects long outages of the servers that every call needs: MongoDB and Temporal. */
 export interface Outages {

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import { untilAborted } from '../../egress/clock.ts';
+import { retryStoreUntilAborted } from '../../platform/retryUntilAborted.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
-import type { CallDoc, PendingAnswer } from '../../store/callDocs.ts';
-import type { Calls } from '../../store/calls.ts';
-import type { Ledger, Settled } from '../../store/ledger.ts';
-import type { PendingAnswers } from '../../store/pendingAnswers.ts';
-import { ResultGone, type Results } from '../../store/results.ts';
-import type { Undelivered } from '../../store/undelivered.ts';
-import { retryStoreUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
+import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
+import type { Calls } from '../../store/calls/calls.ts';
+import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
+import { ResultGone, type Results } from '../../store/calls/results.ts';
+import type { Ledger, Settled } from '../../store/ledger/ledger.ts';
+import type { Undelivered } from '../../store/ledger/undelivered.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, SettledOutcome } from './callOutcome.ts';
@@ -17,7 +17,7 @@ import type { CallWorkflow } from './callWorkflow.ts';
  * Ensures that a caller is charged if and only if the response contains the result. Before an error is sent, the call
  * is settled or recorded as undelivered. If MongoDB is unavailable for longer than the caller waits, or this process
  * crashes, the sweeper refunds the call: the `pendingAnswer` that was written at the start of the call says so
- * (store/undelivered.ts).
+ * (store/ledger/undelivered.ts).
  */
 export interface Settlement {
   /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 
 /** Calls of an account that may end at their time limit, without a charge, within `WINDOW_SECONDS`. */
 const TIMEOUTS = 120;

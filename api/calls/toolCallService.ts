@@ -1,9 +1,9 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
-import type { Accounts } from '../../store/accounts.ts';
-import type { CallContents } from '../../store/callContents.ts';
-import { budgetOf, describeBudget, exceededBudget } from '../../store/keySpend.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
+import type { CallContents } from '../../store/calls/callContents.ts';
+import { budgetOf, describeBudget, exceededBudget } from '../../store/ledger/keySpend.ts';
 import type { Caller } from '../http/context.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import { createValidator } from '../http/validator.ts';

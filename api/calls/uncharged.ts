@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
-import type { Store } from '../../store/mongo.ts';
-import { usageOf } from '../../store/usage.ts';
+import { usageOf } from '../../store/billing/usage.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import { TRIAL_ACCOUNT } from '../trial/trialAccount.ts';
 

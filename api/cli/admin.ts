@@ -1,7 +1,7 @@
 import { loadRegistry } from '../../schemas/registry.ts';
-import { createAccounts } from '../../store/accounts.ts';
-import { createApiKeys } from '../../store/apiKeys.ts';
-import { createLists } from '../../store/lists.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createApiKeys } from '../../store/keys/apiKeys.ts';
+import { createLists } from '../../store/mongo/lists.ts';
 import { parseOptions, UsageError } from './arguments.ts';
 import type { Command } from './command.ts';
 import { accountCommands } from './commands/accounts.ts';

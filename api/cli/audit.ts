@@ -1,4 +1,4 @@
-import { AUDIT_TIMEOUT_MS, audit } from '../../store/audit.ts';
+import { AUDIT_TIMEOUT_MS, audit } from '../../store/ledger/audit.ts';
 import { parseOptions } from './arguments.ts';
 import { FAILED, runCli, withStore } from './run.ts';
 

@@ -1,7 +1,7 @@
 import { MongoServerSelectionError } from 'mongodb';
 import { EnvError, readEnv } from '../../schemas/env.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { type AddressedEnv, addressed, CommandError } from './addresses.ts';
 import { UsageError } from './arguments.ts';
 import { table } from './table.ts';

@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { temporalServer } from '../../workers/platform/temporal.ts';
+import { temporalServer } from '../../platform/temporal/temporal.ts';
 import { createEndpointWorkflow, type EndpointWorkflow } from '../webhooks/endpointWorkflow.ts';
 import { startDispatch } from '../webhooks/startDispatch.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';

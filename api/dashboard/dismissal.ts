@@ -1,4 +1,4 @@
-import type { Broadcast } from '../../store/broadcast.ts';
+import type { Broadcast } from '../../store/accounts/broadcast.ts';
 import type { Context } from '../http/context.ts';
 
 const COOKIE = 'utility-tools.notice';

@@ -1,8 +1,8 @@
-import type { Account, GrantOperator } from '../../store/accountDocs.ts';
-import type { Accounts } from '../../store/accounts.ts';
-import type { Lists } from '../../store/lists.ts';
-import type { Page, PageRequest } from '../../store/pages.ts';
-import type { Payments } from '../../store/payments.ts';
+import type { Account, GrantOperator } from '../../store/accounts/accountDocs.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
+import type { Payments } from '../../store/billing/payments.ts';
+import type { Lists } from '../../store/mongo/lists.ts';
+import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { callRow, entryRow, keyRow } from '../account/rows.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
 import { purchaseTable } from './components/purchaseTable.ts';

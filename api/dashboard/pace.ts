@@ -5,8 +5,8 @@ import {
   mergeTimes,
   percentile,
   sumTimes,
-} from '../../store/usage.ts';
-import type { KeyUsage, ToolUsage } from '../../store/usageDocs.ts';
+} from '../../store/billing/usage.ts';
+import type { KeyUsage, ToolUsage } from '../../store/billing/usageDocs.ts';
 import { count } from './components/text.ts';
 
 const DAY_MS = 86_400_000;

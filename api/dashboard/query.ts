@@ -1,4 +1,4 @@
-import type { PageRequest } from '../../store/pages.ts';
+import type { PageRequest } from '../../store/mongo/pages.ts';
 import type { Context } from '../http/context.ts';
 
 /** Rows per page. */

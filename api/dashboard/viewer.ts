@@ -1,5 +1,5 @@
-import type { Account } from '../../store/accountDocs.ts';
-import type { Broadcast } from '../../store/broadcast.ts';
+import type { Account } from '../../store/accounts/accountDocs.ts';
+import type { Broadcast } from '../../store/accounts/broadcast.ts';
 import type { User } from '../auth/auth.ts';
 
 /** The signed-in user of a page. */

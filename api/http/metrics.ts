@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { PREFIX, SECONDS } from '../../workers/platform/metricsRegistry.ts';
+import { PREFIX, SECONDS } from '../../platform/metricsRegistry.ts';
 import type { PhaseTimes } from '../calls/phases.ts';
 import { MAIL_KINDS, type MailKind } from '../mail/kinds.ts';
 import type { Context } from './context.ts';

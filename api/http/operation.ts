@@ -3,7 +3,7 @@ import type Router from '@koa/router';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Operation } from '../../schemas/operation.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
-import type { Actor } from '../../store/securityLog.ts';
+import type { Actor } from '../../store/accounts/securityLog.ts';
 import { actorOf } from '../auth/actor.ts';
 import { prefersRaw } from './accept.ts';
 import { readJson } from './body.ts';

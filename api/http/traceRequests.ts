@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { Middleware } from 'koa';
-import { contextOf, failSpan, inSpan } from '../../store/trace.ts';
+import { contextOf, failSpan, inSpan } from '../../platform/trace.ts';
 import type { State } from './context.ts';
 
 /** Paths that are not traced: health checks arrive every few seconds. */

@@ -1,5 +1,5 @@
 import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
-import type { BalanceNotice, DisabledNotice } from '../../store/webhookDocs.ts';
+import type { BalanceNotice, DisabledNotice } from '../../store/webhooks/webhookDocs.ts';
 import type { Mailer } from './mailer.ts';
 
 /** Paths of the dashboard to which links in emails lead. */

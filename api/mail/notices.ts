@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Accounts } from '../../store/accounts.ts';
-import type { Store } from '../../store/mongo.ts';
-import { claimNotice, endNotice, postponeNotice } from '../../store/notices.ts';
-import type { NoticeDoc } from '../../store/webhookDocs.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
+import { claimNotice, endNotice, postponeNotice } from '../../store/billing/notices.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import type { NoticeDoc } from '../../store/webhooks/webhookDocs.ts';
 import type { Mails } from './messages.ts';
 
 const POLL_INTERVAL_MS = 5000;

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import type { Lists } from '../../store/lists.ts';
+import type { Lists } from '../../store/mongo/lists.ts';
 import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../calls/callOptions.ts';
 import { deliver } from '../calls/deliver.ts';
 import type { Outages } from '../calls/outages.ts';

@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
+import type { Readiness } from '../../platform/readiness.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { Readiness } from '../../workers/platform/readiness.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
 import { openApiDocument } from './openapi.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { untilAborted } from '../../egress/clock.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
 import type { ComponentStates } from '../../schemas/status.ts';
 import { checkTwice } from './statusChecks.ts';
 

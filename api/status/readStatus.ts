@@ -1,8 +1,8 @@
-import { untilAborted } from '../../egress/clock.ts';
-import type { Incidents } from '../../store/incidents.ts';
-import type { Store } from '../../store/mongo.ts';
-import { readStatusDays } from '../../store/statusDays.ts';
-import type { Readiness } from '../../workers/platform/readiness.ts';
+import type { Readiness } from '../../platform/readiness.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import type { Incidents } from '../../store/status/incidents.ts';
+import { readStatusDays } from '../../store/status/statusDays.ts';
 import { type History, type Status, statusOf } from './status.ts';
 import { statesOf } from './statusChecks.ts';
 

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
+import { queueState } from '../../platform/healthChecks.ts';
 import { POOLS } from '../../schemas/tool.ts';
-import type { Store } from '../../store/mongo.ts';
-import { countOpenCalls, recordSample } from '../../store/poolSamples.ts';
-import type { PoolSample } from '../../store/statusDocs.ts';
-import { queueState } from '../../workers/platform/healthChecks.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { countOpenCalls, recordSample } from '../../store/status/poolSamples.ts';
+import type { PoolSample } from '../../store/status/statusDocs.ts';
 import { toolQueue } from '../../workflows/contract.ts';
 
 interface Dependencies {

@@ -4,9 +4,9 @@ import {
   type ComponentState,
   type ComponentStates,
 } from '../../schemas/status.ts';
-import { STATUS_DAYS, type StatusDay } from '../../store/statusDays.ts';
-import type { IncidentDoc } from '../../store/statusDocs.ts';
-import { firstDay } from '../../store/usage.ts';
+import { firstDay } from '../../store/billing/usage.ts';
+import { STATUS_DAYS, type StatusDay } from '../../store/status/statusDays.ts';
+import type { IncidentDoc } from '../../store/status/statusDocs.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Readiness } from '../../platform/readiness.ts';
 import { COMPONENTS, type ComponentStates, isComponent } from '../../schemas/status.ts';
-import type { Readiness } from '../../workers/platform/readiness.ts';
 
 /** Pause before a failed check is repeated. Longer than a readiness result is reused. */
 const REPEAT_AFTER_MS = 5000;

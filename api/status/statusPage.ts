@@ -1,6 +1,6 @@
 import type { Registry } from '../../schemas/registry.ts';
 import type { ComponentState } from '../../schemas/status.ts';
-import type { IncidentDoc } from '../../store/statusDocs.ts';
+import type { IncidentDoc } from '../../store/status/statusDocs.ts';
 import { count, moment } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/html.ts';
 import { plainLayout, SITE_NAME } from '../site/layout.ts';

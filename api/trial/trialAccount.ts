@@ -1,6 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import type { Account } from '../../store/accountDocs.ts';
-import type { Accounts } from '../../store/accounts.ts';
+import type { Account } from '../../store/accounts/accountDocs.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
 
 /** Id of the account that pays for trial calls. It has no owner, no keys and no webhook endpoints. */
 export const TRIAL_ACCOUNT = 'acc_trial';

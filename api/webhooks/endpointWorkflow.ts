@@ -6,10 +6,10 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { retryUntilAborted } from '../../platform/retryUntilAborted.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
-import type { Resend } from '../../store/deliveries.ts';
-import { retryUntilAborted } from '../../workers/platform/retryUntilAborted.ts';
+import type { Resend } from '../../store/webhooks/deliveries.ts';
 import {
   disable,
   enable,

@@ -12,14 +12,14 @@ import type {
   WebhookChangeBody,
   WebhookRow,
 } from '../../schemas/webhookRows.ts';
-import type { TokenResult } from '../../store/buckets.ts';
-import { RESEND_WITHIN_MS } from '../../store/deliveries.ts';
-import type { DeliveryAttempts } from '../../store/deliveryAttempts.ts';
-import type { Lists } from '../../store/lists.ts';
-import type { Page, PageRequest } from '../../store/pages.ts';
-import type { Actor } from '../../store/securityLog.ts';
-import type { DeliveryAttemptDoc, EventDoc } from '../../store/webhookDocs.ts';
-import type { WebhookEndpoints } from '../../store/webhookEndpoints.ts';
+import type { Actor } from '../../store/accounts/securityLog.ts';
+import type { TokenResult } from '../../store/keys/buckets.ts';
+import type { Lists } from '../../store/mongo/lists.ts';
+import type { Page, PageRequest } from '../../store/mongo/pages.ts';
+import { RESEND_WITHIN_MS } from '../../store/webhooks/deliveries.ts';
+import type { DeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
+import type { DeliveryAttemptDoc, EventDoc } from '../../store/webhooks/webhookDocs.ts';
+import type { WebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts';
 import { attemptRow, deliveryRow, webhookRow } from '../account/rows.ts';
 import type { EndpointWorkflow } from './endpointWorkflow.ts';
 

@@ -1,4 +1,4 @@
-import { untilAborted } from '../clock.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
 
 interface Operation<T> {
   result: Promise<T>;

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { isRecord, type Json, recordAt } from '../helpers/json.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';

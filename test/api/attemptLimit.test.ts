@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createAttemptLimit } from '../../api/auth/attemptLimit.ts';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 test('an address can have 300 passwords and passkeys checked in an hour, correct ones included', async (t) => {

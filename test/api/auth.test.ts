@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { createAttemptLimit } from '../../api/auth/attemptLimit.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { isRecord, type Json } from '../helpers/json.ts';
 import { accountOf } from '../helpers/ledgerCheck.ts';
 import { FREE_CREDITS, LIMITED, useStack } from '../helpers/profiles.ts';

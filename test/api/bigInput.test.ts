@@ -1,7 +1,7 @@
 import test from 'ava';
 import { PNG } from 'pngjs';
-import type { ResultPieceDoc } from '../../store/callDocs.ts';
-import { openStore } from '../../store/mongo.ts';
+import type { ResultPieceDoc } from '../../store/calls/callDocs.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';

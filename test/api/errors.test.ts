@@ -6,7 +6,7 @@ import { codesOfOperation, codesOfTool } from '../../api/openapi/codes.ts';
 import { ERRORS, isErrorCode } from '../../schemas/errors.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { createAccounts } from '../../store/accounts.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
 import { type Json, recordsAt } from '../helpers/json.ts';
 import { isProblem } from '../helpers/problem.ts';
@@ -23,7 +23,7 @@ const RESERVED: Record<string, string> = {
 };
 const NOT_OF_AN_OPERATION = ['unknown_tool', 'not_found', 'method_not_allowed'];
 
-const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'store', 'egress', 'schemas'];
+const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'platform', 'store', 'egress', 'schemas'];
 /** The table of error codes, and the lists that are derived from it. */
 const LISTS = [
   'schemas/errors.ts',

@@ -13,8 +13,8 @@ import { createHeldBytes, type Holder } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
 import { limitSending } from '../../api/http/limitSending.ts';
 import { createPublicServer } from '../../api/http/publicServer.ts';
+import { drain, listen } from '../../platform/listen.ts';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
-import { drain, listen } from '../../workers/platform/listen.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { until } from '../helpers/until.ts';
 

@@ -5,7 +5,7 @@ import test from 'ava';
 import { parse } from 'parse5';
 import { EXIT } from '../../clients/typescript/src/cli/exit.ts';
 import { run } from '../../clients/typescript/src/cli/run.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import { recordAt } from '../helpers/json.ts';
 import { elementsOf, mainText, pageOf } from '../helpers/markup.ts';

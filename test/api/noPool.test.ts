@@ -1,7 +1,7 @@
 import test from 'ava';
+import { loadKeyring } from '../../platform/secrets/keyring.ts';
+import { connectClient } from '../../platform/temporal/temporal.ts';
 import { readEnv } from '../../schemas/env.ts';
-import { loadKeyring } from '../../store/keyring.ts';
-import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';

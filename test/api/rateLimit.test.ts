@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { RateLimiterMongo } from 'rate-limiter-flexible';
 import { CHANGES_PER_DAY } from '../../api/account/changeLimit.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { recordAt } from '../helpers/json.ts';
 import { accountOf, auditWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import test from 'ava';
 import { PNG } from 'pngjs';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';

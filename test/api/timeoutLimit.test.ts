@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createTimeoutLimit } from '../../api/calls/timeoutLimit.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { EntryDoc } from '../../store/accountDocs.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { EntryDoc } from '../../store/accounts/accountDocs.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';

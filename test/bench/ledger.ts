@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createAccounts } from '../../store/accounts.ts';
-import { createCalls } from '../../store/calls.ts';
-import { createLedger } from '../../store/ledger.ts';
-import { openStore } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createCalls } from '../../store/calls/calls.ts';
+import { createLedger } from '../../store/ledger/ledger.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { measure } from './measure.ts';
 
 const CONCURRENCY = 32;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { newDelivery } from '../../store/dispatchEvents.ts';
-import type { Store } from '../../store/mongo.ts';
-import type { EventDoc } from '../../store/webhookDocs.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { newDelivery } from '../../store/webhooks/dispatchEvents.ts';
+import type { EventDoc } from '../../store/webhooks/webhookDocs.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import type { Stack } from '../helpers/stack.ts';

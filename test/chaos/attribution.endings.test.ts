@@ -1,6 +1,6 @@
 import test from 'ava';
-import { audit } from '../../store/audit.ts';
-import { openStore } from '../../store/mongo.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { PRICES } from '../helpers/prices.ts';
 import { until } from '../helpers/until.ts';
 import { attributeAll, untilAtRest } from './attribution/attributeAll.ts';

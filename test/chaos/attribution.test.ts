@@ -1,7 +1,7 @@
 import test from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
-import { audit } from '../../store/audit.ts';
-import { openStore } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { createRandom, seededRandom } from '../helpers/random.ts';
 import { attributeAll, repeatKeyed, untilAtRest } from './attribution/attributeAll.ts';
 import type { Observation } from './attribution/callers.ts';

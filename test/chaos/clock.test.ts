@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { recordAt } from '../helpers/json.ts';
 import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { npmStart } from '../helpers/npm-start.ts';

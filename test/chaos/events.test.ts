@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { audit } from '../../store/audit.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';

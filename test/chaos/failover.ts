@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
-import { audit } from '../../store/audit.ts';
-import { openStore } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { createRandom, seededRandom } from '../helpers/random.ts';
 import type { StackOptions } from '../helpers/stack.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'ava';
-import { audit } from '../../store/audit.ts';
+import { audit } from '../../store/ledger/audit.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { MongoClient } from 'mongodb';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { recordAt, recordsAt } from '../helpers/json.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';

@@ -8,7 +8,7 @@ import { MongoClient } from 'mongodb';
 import { freePort } from '../../dev/ports.ts';
 import { OwnedProcess } from '../../dev/process.ts';
 import { startServers } from '../../dev/stack.ts';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { isAlive } from '../helpers/processes.ts';

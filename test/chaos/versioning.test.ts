@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { WORKER_DEPLOYMENT, WORKFLOWS } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle, untilHeld } from '../helpers/ledgerCheck.ts';
@@ -24,7 +24,16 @@ const PRICE = 2;
 const READY_MS = 120_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The folders and files of the project that an orchestrator needs. */
-const PARTS = ['schemas', 'store', 'egress', 'activities', 'workflows', 'workers', 'package.json'];
+const PARTS = [
+  'schemas',
+  'platform',
+  'store',
+  'egress',
+  'activities',
+  'workflows',
+  'workers',
+  'package.json',
+];
 
 /**
  * Copies the project and changes the workflow `callTool`: it starts a timer before the tool, a command that the

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { UtilityTools } from '../../clients/typescript/src/index.ts';
 import { machineEnv } from '../../dev/host.mjs';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { findTestPython } from '../helpers/clientPackages.ts';
 import { FAULTS, type FaultyProxy, startFaultyProxy } from '../helpers/faultyProxy.ts';

@@ -12,7 +12,17 @@ const SIZES: Readonly<Record<string, number>> = {
 const FILES = [
   'LICENSE',
   'LICENSES',
-  ...['activities', 'api', 'egress', 'node_modules', 'package-lock.json', 'package.json', 'schemas', 'store'],
+  ...[
+    'activities',
+    'api',
+    'egress',
+    'node_modules',
+    'package-lock.json',
+    'package.json',
+    'platform',
+    'schemas',
+    'store',
+  ],
   ...['workers', 'workflows'],
 ];
 /** Programs that fetch, build or debug. */

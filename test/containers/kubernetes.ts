@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import sharp from 'sharp';
 import { request } from 'undici';
 import { parse } from 'yaml';
-import { drain, listen } from '../../workers/platform/listen.ts';
+import { drain, listen } from '../../platform/listen.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
 import { helm as helmProgram } from '../provision/items/helm.ts';
 import {

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { ObjectId } from 'mongodb';
 import { passkeySite } from '../../api/auth/passkeyPlugin.ts';
 import { freePort } from '../../dev/ports.ts';
-import { MAX_PASSKEYS, removePasskeys } from '../../store/passkeys.ts';
+import { MAX_PASSKEYS, removePasskeys } from '../../store/accounts/passkeys.ts';
 import { withStore } from '../helpers/account.ts';
 import { startSite } from '../helpers/browser.ts';
 import { type Visitor, visitor } from '../helpers/dashboard.ts';

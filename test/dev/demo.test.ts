@@ -5,12 +5,12 @@ import test from 'ava';
 import { createAuth } from '../../api/auth/auth.ts';
 import { type Demo, ensureDemo } from '../../dev/demo.ts';
 import { writeDemoFile } from '../../dev/demo-file.ts';
+import { createLog } from '../../platform/log.ts';
+import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { createAccounts } from '../../store/accounts.ts';
-import { createApiKeys } from '../../store/apiKeys.ts';
-import { loadKeyring } from '../../store/keyring.ts';
-import { createLog } from '../../workers/platform/log.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createApiKeys } from '../../store/keys/apiKeys.ts';
 import { withStore } from '../helpers/account.ts';
 import { startDatabase } from '../helpers/stack.ts';
 

@@ -89,7 +89,7 @@ test('a change in a helper selects the slow files that use it', (t) => {
 });
 
 for (const path of [
-  'store/ledger.ts',
+  'store/ledger/ledger.ts',
   'workflows/callTool.ts',
   'egress/guard.ts',
   'schemas/errors.ts',

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import test from 'ava';
 import { memoryOf } from '../../activities/browser/processes.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { JOB_MEMORY } from '../../workers/pools.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';

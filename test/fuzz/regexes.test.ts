@@ -2,7 +2,17 @@ import test from 'ava';
 import { OVERLAY_PATTERNS } from '../../activities/browser/overlayPatterns.ts';
 import { checkRegex, findRegexes } from '../helpers/regexes.ts';
 
-const FOLDERS = ['api', 'activities', 'workflows', 'workers', 'schemas', 'store', 'egress', 'dev'];
+const FOLDERS = [
+  'api',
+  'activities',
+  'workflows',
+  'workers',
+  'schemas',
+  'platform',
+  'store',
+  'egress',
+  'dev',
+];
 
 /** Files that build regular expressions at run time, and what is checked instead of their source. */
 const COMPUTED: Readonly<Record<string, string>> = {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createAccounts } from '../../store/accounts.ts';
-import { createApiKeys, type NewKey } from '../../store/apiKeys.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createApiKeys, type NewKey } from '../../store/keys/apiKeys.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import type { Stack } from './stack.ts';
 
 type Fields = Record<string, unknown>;

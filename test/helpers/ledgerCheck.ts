@@ -1,8 +1,8 @@
-import type { AccountDoc } from '../../store/accountDocs.ts';
-import { audit, auditAccount, type Drift } from '../../store/audit.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
-import { copyJournal } from '../../store/journal.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { AccountDoc } from '../../store/accounts/accountDocs.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import { audit, auditAccount, type Drift } from '../../store/ledger/audit.ts';
+import { copyJournal } from '../../store/ledger/journal.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { until } from './until.ts';
 
 /**

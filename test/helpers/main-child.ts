@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { runMain } from '../../workers/platform/runMain.ts';
-import { stopSignal } from '../../workers/platform/stopSignal.ts';
+import { runMain } from '../../platform/runMain.ts';
+import { stopSignal } from '../../platform/stopSignal.ts';
 
 /**
  * Runs a main function that leaves a timer running. Argument: `returns` to return at once, `stops` to return after a stop

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Timers } from '../../egress/timers.ts';
+import type { Timers } from '../../platform/timers.ts';
 
 /** Timers whose time passes only when a test says so. */
 export interface ManualTimers extends Timers {

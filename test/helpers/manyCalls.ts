@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { CallDoc } from '../../store/callDocs.ts';
-import type { Store } from '../../store/mongo.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 
 const TOOLS = ['hash-text', 'ping', 'web-scrape', 'website-screenshot', 'qr-generate', 'dns-lookup'];
 const PRICES = [1, 2, 3, 25, 1, 1];

@@ -2,8 +2,8 @@ import { createFeeds } from '../../activities/gold/feeds.ts';
 import { createQuotes, type Quotes } from '../../activities/gold/quotes.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
-import { createQuoteStore } from '../../store/quotes.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { createQuoteStore } from '../../store/quotes/quotes.ts';
 import type { Feed } from './feed.ts';
 import { startDatabase } from './stack.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createAuth, type Role } from '../../api/auth/auth.ts';
+import { createLog } from '../../platform/log.ts';
+import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { createAccounts } from '../../store/accounts.ts';
-import { loadKeyring } from '../../store/keyring.ts';
-import { createLog } from '../../workers/platform/log.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
 import { withStore } from './account.ts';
 import { createGate } from './gate.ts';
 import type { Stack } from './stack.ts';

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
-import { drain, listen } from '../../workers/platform/listen.ts';
+import { drain, listen } from '../../platform/listen.ts';
 import { stripeMock } from '../provision/items/stripeMock.ts';
 
 const START_MS = 30_000;

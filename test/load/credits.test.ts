@@ -1,5 +1,5 @@
 import test from 'ava';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';

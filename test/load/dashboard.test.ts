@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { freePort } from '../../workers/platform/listen.ts';
+import { freePort } from '../../platform/listen.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { recordAt, recordsAt } from '../helpers/json.ts';
 import { internalUrlOf } from '../helpers/processLog.ts';

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { startServers } from '../../dev/stack.ts';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { callOnce } from '../chaos/calls.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';

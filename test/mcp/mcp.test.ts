@@ -2,7 +2,7 @@ import { createServer, request, type ServerResponse } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CallDoc } from '../../store/callDocs.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { withStore } from '../helpers/account.ts';
 import { type Visitor, visitor } from '../helpers/dashboard.ts';
 import type { Receiver } from '../helpers/receiver.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { type Accounts, createAccounts } from '../../store/accounts.ts';
-import { grantAllowances, monthOf } from '../../store/allowance.ts';
-import { audit } from '../../store/audit.ts';
-import { ensureIndexes } from '../../store/indexes.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { type Accounts, createAccounts } from '../../store/accounts/accounts.ts';
+import { grantAllowances, monthOf } from '../../store/ledger/allowance.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { ensureIndexes } from '../../store/mongo/indexes.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 let store: Store;

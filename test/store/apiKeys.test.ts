@@ -1,7 +1,7 @@
 import test from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
-import { createApiKeys, generateKey, isWellFormedKey } from '../../store/apiKeys.ts';
-import { openStore } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createApiKeys, generateKey, isWellFormedKey } from '../../store/keys/apiKeys.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import vectors from '../vectors/api-keys.json' with { type: 'json' };

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import type { AccountDoc, EntryDoc } from '../../store/accountDocs.ts';
-import { createAccounts } from '../../store/accounts.ts';
-import { type AccountRecords, type Audit, audit, check } from '../../store/audit.ts';
-import { createCalls } from '../../store/calls.ts';
-import { ensureIndexes } from '../../store/indexes.ts';
-import { createLedger } from '../../store/ledger.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import type { AccountDoc, EntryDoc } from '../../store/accounts/accountDocs.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createCalls } from '../../store/calls/calls.ts';
+import { type AccountRecords, type Audit, audit, check } from '../../store/ledger/audit.ts';
+import { createLedger } from '../../store/ledger/ledger.ts';
+import { ensureIndexes } from '../../store/mongo/indexes.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 let store: Store;

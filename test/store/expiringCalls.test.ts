@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import type { CallDoc, CallState } from '../../store/callDocs.ts';
-import { sumExpiring } from '../../store/expiringCalls.ts';
-import { usageOf } from '../../store/usage.ts';
+import { usageOf } from '../../store/billing/usage.ts';
+import type { CallDoc, CallState } from '../../store/calls/callDocs.ts';
+import { sumExpiring } from '../../store/calls/expiringCalls.ts';
 import { openCall, openDatabases } from './ledgerFixtures.ts';
 
 const DAY_MS = 86_400_000;

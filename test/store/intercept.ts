@@ -1,5 +1,5 @@
 import type { Collection, Document } from 'mongodb';
-import type { Store } from '../../store/mongo.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 
 /** Decides when a database operation runs: immediately, later, never, or replaced by an error. */
 export type Intercept = <T>(name: string, run: () => Promise<T>) => Promise<T>;

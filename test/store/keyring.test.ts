@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { createKeyring, loadKeyring, type Purpose } from '../../store/keyring.ts';
+import { createKeyring, loadKeyring, type Purpose } from '../../platform/secrets/keyring.ts';
 
 const key = (id: string) => ({ id, bytes: randomBytes(32) });
 const PLAIN = Buffer.from('a result that nobody else should read');
@@ -103,7 +103,7 @@ test('a sealed value opens with the derived key that openssl computes', async (t
 });
 
 const RACER = `
-import { loadKeyring } from ${JSON.stringify(new URL('../../store/keyring.ts', import.meta.url).href)};
+import { loadKeyring } from ${JSON.stringify(new URL('../../platform/secrets/keyring.ts', import.meta.url).href)};
 const keyring = loadKeyring({ MASTER_KEYS: null, DATA_DIR: process.argv[1] });
 console.log(keyring.derive('session').toString('hex'));
 `;

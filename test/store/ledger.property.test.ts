@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import type { Pool } from '../../schemas/tool.ts';
-import type { EntryType } from '../../store/accountDocs.ts';
-import { type Accounts, createAccounts } from '../../store/accounts.ts';
-import { audit } from '../../store/audit.ts';
-import { createLedger, type Ledger, type Reservation } from '../../store/ledger.ts';
-import type { Store } from '../../store/mongo.ts';
-import { sweep } from '../../store/sweeper.ts';
+import type { EntryType } from '../../store/accounts/accountDocs.ts';
+import { type Accounts, createAccounts } from '../../store/accounts/accounts.ts';
+import { sweep } from '../../store/calls/sweeper.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { createLedger, type Ledger, type Reservation } from '../../store/ledger/ledger.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
 import { crashing, retryUntilDone } from './crashes.ts';
 import { interceptStore } from './intercept.ts';

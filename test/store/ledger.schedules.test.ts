@@ -1,9 +1,14 @@
 import test, { type ExecutionContext } from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
-import { audit } from '../../store/audit.ts';
-import { createLedger, type Ledger, type Reservation, type ReserveResult } from '../../store/ledger.ts';
-import type { Store } from '../../store/mongo.ts';
-import { sweep } from '../../store/sweeper.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { sweep } from '../../store/calls/sweeper.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import {
+  createLedger,
+  type Ledger,
+  type Reservation,
+  type ReserveResult,
+} from '../../store/ledger/ledger.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
 import { interceptStore } from './intercept.ts';
 import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
-import { audit } from '../../store/audit.ts';
-import { createLedger, type Ledger, type Reservation, type Settled } from '../../store/ledger.ts';
-import type { Store } from '../../store/mongo.ts';
-import { sweep } from '../../store/sweeper.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { sweep } from '../../store/calls/sweeper.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { createLedger, type Ledger, type Reservation, type Settled } from '../../store/ledger/ledger.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
 import { until } from '../helpers/until.ts';
 import { interceptStore } from './intercept.ts';
 import { insertCalls, openCall, openDatabases, readLedger } from './ledgerFixtures.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from '../../schemas/tool.ts';
-import { createAccounts } from '../../store/accounts.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
-import { ensureIndexes } from '../../store/indexes.ts';
-import type { Reservation } from '../../store/ledger.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { Reservation } from '../../store/ledger/ledger.ts';
+import { ensureIndexes } from '../../store/mongo/indexes.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 /** Age in milliseconds of inserted calls: above the minimum age at which the sweeper checks a call. */

@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { EVENT_KINDS } from '../../schemas/events.ts';
-import type { EntryDoc } from '../../store/accountDocs.ts';
-import { createAccounts } from '../../store/accounts.ts';
-import { grantAllowances } from '../../store/allowance.ts';
-import type { CallDoc } from '../../store/callDocs.ts';
-import { createDeliveryAttempts } from '../../store/deliveryAttempts.ts';
-import { newDelivery } from '../../store/dispatchEvents.ts';
-import { createLedger } from '../../store/ledger.ts';
-import { createLists } from '../../store/lists.ts';
-import type { Store } from '../../store/mongo.ts';
-import type { Page } from '../../store/pages.ts';
-import { createPayments } from '../../store/payments.ts';
-import { createSearch } from '../../store/search.ts';
+import type { EntryDoc } from '../../store/accounts/accountDocs.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createSearch } from '../../store/accounts/search.ts';
+import { createPayments } from '../../store/billing/payments.ts';
 import {
   type DailyUsage,
   firstDay,
@@ -21,8 +13,16 @@ import {
   USAGE_DAYS,
   USAGE_INTERVAL,
   usageOf,
-} from '../../store/usage.ts';
-import type { EventDoc } from '../../store/webhookDocs.ts';
+} from '../../store/billing/usage.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import { grantAllowances } from '../../store/ledger/allowance.ts';
+import { createLedger } from '../../store/ledger/ledger.ts';
+import { createLists } from '../../store/mongo/lists.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import type { Page } from '../../store/mongo/pages.ts';
+import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
+import { newDelivery } from '../../store/webhooks/dispatchEvents.ts';
+import type { EventDoc } from '../../store/webhooks/webhookDocs.ts';
 import { insertManyCalls } from '../helpers/manyCalls.ts';
 import { until } from '../helpers/until.ts';
 import { insertCalls, openDatabases } from './ledgerFixtures.ts';

@@ -5,9 +5,9 @@ import test from 'ava';
 import { createAuditActivities } from '../../activities/ledger/auditActivities.ts';
 import { createMaintenanceActivities } from '../../activities/ledger/maintenanceActivities.ts';
 import { createEndpointNotifier } from '../../activities/webhooks/endpointActivities.ts';
-import { audit } from '../../store/audit.ts';
-import { createLedger } from '../../store/ledger.ts';
-import { findWaiting } from '../../store/maintenance.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { createLedger } from '../../store/ledger/ledger.ts';
+import { findWaiting } from '../../store/mongo/maintenance.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 

@@ -3,10 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
-import { createKeyring } from '../../store/keyring.ts';
-import { assertMasterKeys } from '../../store/masterKeys.ts';
-import { openStore } from '../../store/mongo.ts';
-import { createWebhookEndpoints } from '../../store/webhookEndpoints.ts';
+import { createKeyring } from '../../platform/secrets/keyring.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
+import { assertMasterKeys } from '../../store/secrets/masterKeys.ts';
+import { createWebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 const masterKey = (id: string) => ({ id, bytes: randomBytes(32) });

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { ensureIndexes, OBSOLETE_INDEXES } from '../../store/indexes.ts';
-import { openStore } from '../../store/mongo.ts';
+import { ensureIndexes, OBSOLETE_INDEXES } from '../../store/mongo/indexes.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 test('options of the connection string do not weaken the concerns', async (t) => {

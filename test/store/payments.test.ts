@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { type Accounts, createAccounts } from '../../store/accounts.ts';
-import { audit } from '../../store/audit.ts';
-import { closeAccount } from '../../store/closeAccount.ts';
-import { ensureIndexes } from '../../store/indexes.ts';
-import { findWaiting } from '../../store/maintenance.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
-import { createPayments, type Payments, type Report } from '../../store/payments.ts';
-import { OPERATOR } from '../../store/securityLog.ts';
+import { type Accounts, createAccounts } from '../../store/accounts/accounts.ts';
+import { closeAccount } from '../../store/accounts/closeAccount.ts';
+import { OPERATOR } from '../../store/accounts/securityLog.ts';
+import { createPayments, type Payments, type Report } from '../../store/billing/payments.ts';
+import { audit } from '../../store/ledger/audit.ts';
+import { ensureIndexes } from '../../store/mongo/indexes.ts';
+import { findWaiting } from '../../store/mongo/maintenance.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 let store: Store;

@@ -1,15 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { createAccounts } from '../../store/accounts.ts';
+import { createKeyring } from '../../platform/secrets/keyring.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
 import {
   createCallContents,
   type EndedCall,
   KEPT_BYTES,
   KEPT_CALLS,
   WAITING_CHARACTERS,
-} from '../../store/callContents.ts';
-import { createKeyring } from '../../store/keyring.ts';
-import { createResults, mongodbPieces } from '../../store/results.ts';
+} from '../../store/calls/callContents.ts';
+import { createResults, mongodbPieces } from '../../store/calls/results.ts';
 import { interceptStore } from './intercept.ts';
 import { openDatabases } from './ledgerFixtures.ts';
 

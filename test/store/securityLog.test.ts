@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import type { SecurityEventDoc, SecurityKind } from '../../store/securityDocs.ts';
-import { OPERATOR, recordSecurity } from '../../store/securityLog.ts';
+import type { SecurityEventDoc, SecurityKind } from '../../store/accounts/securityDocs.ts';
+import { OPERATOR, recordSecurity } from '../../store/accounts/securityLog.ts';
 import { openDatabases } from './ledgerFixtures.ts';
 
 test('the security log keeps the newest 500 entries of each kind of an account', async (t) => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { createKeyring } from '../../store/keyring.ts';
-import { askVault, createVault } from '../../store/vault.ts';
+import { createKeyring } from '../../platform/secrets/keyring.ts';
+import { askVault, createVault } from '../../platform/secrets/vault.ts';
 
 const SECRETS = { password: 'hunter2, and a bit more' };
 const newKeyring = () => createKeyring([{ id: 'a', bytes: randomBytes(32) }]);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { startService } from '../../dev/stack.ts';
-import { openStore } from '../../store/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { FX, GOLD, startFeed } from '../helpers/feed.ts';
 import { recordAt } from '../helpers/json.ts';

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import test from 'ava';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';
 import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { openStore, type Store } from '../../store/mongo.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { recordAt } from '../helpers/json.ts';
 import { auditWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';

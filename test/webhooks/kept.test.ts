@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createDeliveryAttempts, MAX_EXCHANGES } from '../../store/deliveryAttempts.ts';
-import type { DeliveryAttemptDoc } from '../../store/webhookDocs.ts';
+import { createDeliveryAttempts, MAX_EXCHANGES } from '../../store/webhooks/deliveryAttempts.ts';
+import type { DeliveryAttemptDoc } from '../../store/webhooks/webhookDocs.ts';
 import { openDatabases } from '../store/ledgerFixtures.ts';
 
 const DAY_MS = 86_400_000;

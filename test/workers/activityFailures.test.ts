@@ -8,8 +8,8 @@ import type { Quotes } from '../../activities/gold/quotes.ts';
 import { createToolActivities } from '../../activities/runtime/toolActivities.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { createResolver } from '../../egress/resolver.ts';
+import { throwTemporalFailures } from '../../platform/temporal/temporalFailures.ts';
 import goldPrice from '../../schemas/tools/gold-price.ts';
-import { throwTemporalFailures } from '../../workers/platform/temporalFailures.ts';
 
 const unused = (): never => {
   throw new Error('gold-price does not use this');

@@ -7,7 +7,7 @@ import test from 'ava';
 import sharp from 'sharp';
 import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
-import { INLINE_BYTES } from '../../store/results.ts';
+import { INLINE_BYTES } from '../../store/calls/results.ts';
 import { type Issued, issue } from '../../workers/certificates/issue.ts';
 import { type Lane, toolQueue } from '../../workflows/contract.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';

@@ -6,7 +6,7 @@ import test from 'ava';
 async function logged(statements: string): Promise<Record<string, unknown>[]> {
   const at = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const code = `
-    import { createLog, sdkLog } from ${at('../../workers/platform/log.ts')};
+    import { createLog, sdkLog } from ${at('../../platform/log.ts')};
     import { loadRegistry } from ${at('../../schemas/registry.ts')};
     const log = createLog({ LOG_LEVEL: 'info' }, 'test', await loadRegistry());
     const sdk = sdkLog(log);

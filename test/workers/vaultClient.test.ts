@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import test from 'ava';
+import { createInternalServer } from '../../platform/internalServer.ts';
+import { createReadiness } from '../../platform/readiness.ts';
+import { createKeyring } from '../../platform/secrets/keyring.ts';
+import { createVault } from '../../platform/secrets/vault.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { createKeyring } from '../../store/keyring.ts';
-import { createVault } from '../../store/vault.ts';
-import { createInternalServer } from '../../workers/platform/internalServer.ts';
-import { createReadiness } from '../../workers/platform/readiness.ts';
 import { createVaultClient } from '../../workers/vaultClient.ts';
 
 const SECRETS = { password: 'hunter2' };

@@ -1,7 +1,7 @@
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import test from 'ava';
+import { dataConverter } from '../../platform/temporal/temporal.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import { dataConverter } from '../../workers/platform/temporal.ts';
 import { KEYRING, readRecording, recordings } from './workflowHarness.ts';
 
 test.before(() => {

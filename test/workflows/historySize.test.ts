@@ -1,7 +1,7 @@
 import test from 'ava';
+import { loadKeyring } from '../../platform/secrets/keyring.ts';
+import { connectClient } from '../../platform/temporal/temporal.ts';
 import { readEnv } from '../../schemas/env.ts';
-import { loadKeyring } from '../../store/keyring.ts';
-import { connectClient } from '../../workers/platform/temporal.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { callsOf } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';

@@ -8,18 +8,18 @@ import {
   createEndpointNotifier,
 } from '../../activities/webhooks/endpointActivities.ts';
 import { createEndpointWorkflow, type EndpointWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
+import { connectClient, dataConverter } from '../../platform/temporal/temporal.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { EVENTS } from '../../schemas/events.ts';
-import { createAccounts } from '../../store/accounts.ts';
-import type { SyncRequest } from '../../store/deliveries.ts';
-import { dispatchEvents } from '../../store/dispatchEvents.ts';
-import { newEvent } from '../../store/events.ts';
-import { ensureIndexes } from '../../store/indexes.ts';
-import { openStore, type Store } from '../../store/mongo.ts';
-import type { WebhookEndpointDoc } from '../../store/webhookDocs.ts';
-import { createWebhookEndpoints, type WebhookEndpoints } from '../../store/webhookEndpoints.ts';
+import { createAccounts } from '../../store/accounts/accounts.ts';
+import { ensureIndexes } from '../../store/mongo/indexes.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import type { SyncRequest } from '../../store/webhooks/deliveries.ts';
+import { dispatchEvents } from '../../store/webhooks/dispatchEvents.ts';
+import { newEvent } from '../../store/webhooks/events.ts';
+import type { WebhookEndpointDoc } from '../../store/webhooks/webhookDocs.ts';
+import { createWebhookEndpoints, type WebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import { connectClient, dataConverter } from '../../workers/platform/temporal.ts';
 import type { DeliveryResult, DeliveryTask } from '../../workflows/types.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { startDatabase, startNamespace } from '../helpers/stack.ts';

@@ -5,12 +5,12 @@ import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createLedgerActivities } from '../../activities/ledger/ledgerActivities.ts';
+import { queueState } from '../../platform/healthChecks.ts';
+import { createKeyring } from '../../platform/secrets/keyring.ts';
+import { connectClient, dataConverter } from '../../platform/temporal/temporal.ts';
 import { parseMasterKeys } from '../../schemas/envValues.ts';
-import { createKeyring } from '../../store/keyring.ts';
-import type { Ledger } from '../../store/ledger.ts';
+import type { Ledger } from '../../store/ledger/ledger.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import { queueState } from '../../workers/platform/healthChecks.ts';
-import { connectClient, dataConverter } from '../../workers/platform/temporal.ts';
 import type {
   CallPolicy,
   CallRequest,

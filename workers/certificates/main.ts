@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { chownSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runMain } from '../../platform/runMain.ts';
 import { EnvError } from '../../schemas/env.ts';
-import { runMain } from '../platform/runMain.ts';
 import { type Issued, issue } from './issue.ts';
 
 // Creates the certificates for Temporal in the folders of its services, and renews those that expire soon. Idempotent.

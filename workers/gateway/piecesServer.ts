@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from '../../egress/gatewayServer.ts';
-import { type Pieces, SEALED_PIECE_BYTES } from '../../store/results.ts';
+import { type Pieces, SEALED_PIECE_BYTES } from '../../store/calls/results.ts';
 
 /** Ids as `createResults` makes them for tools: a random UUID and the number of the piece. */
 const PATH = /^\/pieces\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d{1,2})$/;

@@ -1,4 +1,4 @@
-import type { Account } from '../../../store/accountDocs.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
 import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { setMonthlyAllowance } from '../../billing/allowance.ts';
 import { CommandError } from '../addresses.ts';

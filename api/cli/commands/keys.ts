@@ -6,7 +6,7 @@ import {
   type NewKeyBody,
   newKeyBody,
 } from '../../../schemas/accountRows.ts';
-import { OPERATOR } from '../../../store/securityLog.ts';
+import { OPERATOR } from '../../../store/accounts/securityLog.ts';
 import { createKeys, type Keys } from '../../account/keyService.ts';
 import { createValidator } from '../../http/validator.ts';
 import type { Values } from '../arguments.ts';

@@ -1,6 +1,6 @@
-import { loadKeyring } from '../../../store/keyring.ts';
-import { countReferences } from '../../../store/rekey.ts';
-import { rewrapSecrets } from '../../../store/rewrapSecrets.ts';
+import { loadKeyring } from '../../../platform/secrets/keyring.ts';
+import { countReferences } from '../../../store/secrets/rekey.ts';
+import { rewrapSecrets } from '../../../store/secrets/rewrapSecrets.ts';
 import type { Command } from '../command.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { readShares } from '../../../store/shares.ts';
-import { liftSuspension, suspendAccount } from '../../../store/suspension.ts';
+import { readShares } from '../../../store/accounts/shares.ts';
+import { liftSuspension, suspendAccount } from '../../../store/accounts/suspension.ts';
 import { REASON_LENGTH } from '../../billing/adjustment.ts';
 import { UsageError } from '../arguments.ts';
 import { ACCOUNT, type Command, requireAccount } from '../command.ts';

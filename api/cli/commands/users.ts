@@ -1,6 +1,6 @@
-import { removePasskeys } from '../../../store/passkeys.ts';
-import { removeTwoFactor } from '../../../store/twoFactorSecrets.ts';
-import { setUserRole } from '../../../store/userRoles.ts';
+import { removePasskeys } from '../../../store/accounts/passkeys.ts';
+import { setUserRole } from '../../../store/accounts/userRoles.ts';
+import { removeTwoFactor } from '../../../store/secrets/twoFactorSecrets.ts';
 import type { Role } from '../../auth/auth.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WebhookEndpointDoc } from '../../../store/webhookDocs.ts';
+import type { WebhookEndpointDoc } from '../../../store/webhooks/webhookDocs.ts';
 import { webhookRow } from '../../account/rows.ts';
 import { CommandError } from '../addresses.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Broadcast } from '../../../store/broadcast.ts';
+import type { Broadcast } from '../../../store/accounts/broadcast.ts';
 import { type Html, html } from '../html.ts';
 import type { Viewer } from '../viewer.ts';
 import { postForm } from './form.ts';

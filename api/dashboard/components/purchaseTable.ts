@@ -1,4 +1,4 @@
-import type { Purchase } from '../../../store/payments.ts';
+import type { Purchase } from '../../../store/billing/payments.ts';
 import { type Html, html } from '../html.ts';
 import { price } from './price.ts';
 import { type Column, type Look, table } from './table.ts';

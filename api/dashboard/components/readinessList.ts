@@ -1,4 +1,4 @@
-import type { Readiness } from '../../../workers/platform/readiness.ts';
+import type { Readiness } from '../../../platform/readiness.ts';
 import { type Html, html } from '../html.ts';
 import { badge } from './text.ts';
 

@@ -1,4 +1,4 @@
-import type { Account } from '../../../store/accountDocs.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
 import type { Html } from '../html.ts';
 import { alert } from './alert.ts';
 import { count } from './text.ts';

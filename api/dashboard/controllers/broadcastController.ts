@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Fault, invalidInput } from '../../../schemas/errors.ts';
-import type { Broadcast, Broadcasts } from '../../../store/broadcast.ts';
-import { BROADCAST_LEVELS } from '../../../store/statusDocs.ts';
+import type { Broadcast, Broadcasts } from '../../../store/accounts/broadcast.ts';
+import { BROADCAST_LEVELS } from '../../../store/status/statusDocs.ts';
 import type { Failure } from '../components/alert.ts';
 import { dismiss, senderOf } from '../dismissal.ts';
 import { operatorRouter } from '../operatorRouter.ts';

@@ -1,4 +1,4 @@
-import type { Connections } from '../../../store/connections.ts';
+import type { Connections } from '../../../store/keys/connections.ts';
 import { actorOf } from '../../auth/actor.ts';
 import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import { goTo, type PageRouter, sendPage } from '../pageRouter.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../../../store/securityLog.ts';
+import type { Actor } from '../../../store/accounts/securityLog.ts';
 import { actorOf } from '../../auth/actor.ts';
 import type { ConfirmPassword } from '../../auth/confirmPassword.ts';
 import type { Mails } from '../../mail/messages.ts';

@@ -1,7 +1,7 @@
 import { type NewKeyBody, newKeyBody } from '../../../schemas/accountRows.ts';
 import { invalidInput } from '../../../schemas/errors.ts';
 import type { Registry } from '../../../schemas/registry.ts';
-import type { Connections, NewConnection } from '../../../store/connections.ts';
+import type { Connections, NewConnection } from '../../../store/keys/connections.ts';
 import { newKey } from '../../account/newKey.ts';
 import { keyRow } from '../../account/rows.ts';
 import { actorOf } from '../../auth/actor.ts';

@@ -1,6 +1,6 @@
 import { listEvents } from '../../../schemas/account.ts';
 import { type ResendBody, resendBody } from '../../../schemas/webhookRows.ts';
-import type { Lists } from '../../../store/lists.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
 import { eventRows } from '../../account/eventRows.ts';
 import type { Context } from '../../http/context.ts';
 import { createValidator, type Validate } from '../../http/validator.ts';

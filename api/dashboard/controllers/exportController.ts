@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { ServiceError } from '../../../schemas/errors.ts';
-import { EXPORT_LEASE_MS, type ExportLease } from '../../../store/exportLease.ts';
-import type { SecurityEvent } from '../../../store/securityLog.ts';
+import { EXPORT_LEASE_MS, type ExportLease } from '../../../store/accounts/exportLease.ts';
+import type { SecurityEvent } from '../../../store/accounts/securityLog.ts';
 import type { ExportAccount } from '../../account/exportAccount.ts';
 import { actorOf } from '../../auth/actor.ts';
 import type { PageRouter } from '../pageRouter.ts';

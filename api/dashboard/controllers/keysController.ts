@@ -11,8 +11,8 @@ import {
 import type { Env } from '../../../schemas/env.ts';
 import type { Registry } from '../../../schemas/registry.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
-import type { Lists } from '../../../store/lists.ts';
-import { isDuplicate } from '../../../store/mongo.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
+import { isDuplicate } from '../../../store/mongo/mongo.ts';
 import type { Keys } from '../../account/keyService.ts';
 import { actorOf } from '../../auth/actor.ts';
 import type { Context } from '../../http/context.ts';

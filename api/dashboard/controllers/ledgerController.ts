@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import type { AccountAudit } from '../../../store/audit.ts';
-import type { Lists } from '../../../store/lists.ts';
+import type { AccountAudit } from '../../../store/ledger/audit.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
 import { statement } from '../../account/ledgerRoutes.ts';
 import { entryRow } from '../../account/rows.ts';
 import { type PageRouter, sendPage, type Visit } from '../pageRouter.ts';

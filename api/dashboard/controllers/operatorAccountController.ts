@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../../schemas/errors.ts';
-import type { Account } from '../../../store/accountDocs.ts';
-import type { Accounts } from '../../../store/accounts.ts';
-import type { Lists } from '../../../store/lists.ts';
-import type { Payments } from '../../../store/payments.ts';
-import type { DailyUsage } from '../../../store/usage.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
+import type { Accounts } from '../../../store/accounts/accounts.ts';
+import type { Payments } from '../../../store/billing/payments.ts';
+import type { DailyUsage } from '../../../store/billing/usage.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
 import type { Auth } from '../../auth/auth.ts';
 import { adjust, checkAdjustment } from '../../billing/adjustment.ts';
 import { setMonthlyAllowance } from '../../billing/allowance.ts';

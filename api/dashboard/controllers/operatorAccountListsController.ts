@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../schemas/errors.ts';
-import type { Accounts } from '../../../store/accounts.ts';
+import type { Accounts } from '../../../store/accounts/accounts.ts';
 import { createAccountLists } from '../operatorAccountLists.ts';
 import { operatorRouter } from '../operatorRouter.ts';
 import { attempt, type PageRouter, sendPage } from '../pageRouter.ts';

@@ -1,10 +1,10 @@
+import type { Readiness } from '../../../platform/readiness.ts';
 import type { Env } from '../../../schemas/env.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
-import type { Accounts } from '../../../store/accounts.ts';
-import type { Lists } from '../../../store/lists.ts';
-import type { Payments } from '../../../store/payments.ts';
-import type { Search } from '../../../store/search.ts';
-import type { Readiness } from '../../../workers/platform/readiness.ts';
+import type { Accounts } from '../../../store/accounts/accounts.ts';
+import type { Search } from '../../../store/accounts/search.ts';
+import type { Payments } from '../../../store/billing/payments.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
 import { keyRow } from '../../account/rows.ts';
 import type { Context } from '../../http/context.ts';
 import { operatorRouter } from '../operatorRouter.ts';

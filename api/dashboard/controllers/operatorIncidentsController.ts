@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { invalidInput, ServiceError } from '../../../schemas/errors.ts';
 import type { Registry } from '../../../schemas/registry.ts';
 import { UPDATE_LENGTH } from '../../../schemas/status.ts';
-import type { Incidents } from '../../../store/incidents.ts';
+import type { Incidents } from '../../../store/status/incidents.ts';
 import type { Failure } from '../components/alert.ts';
 import { operatorRouter } from '../operatorRouter.ts';
 import { attempt, goTo, type PageRouter, sendPage, type Visit } from '../pageRouter.ts';

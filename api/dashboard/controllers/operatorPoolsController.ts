@@ -1,5 +1,5 @@
-import type { PoolSampleDoc } from '../../../store/statusDocs.ts';
-import type { Readiness } from '../../../workers/platform/readiness.ts';
+import type { Readiness } from '../../../platform/readiness.ts';
+import type { PoolSampleDoc } from '../../../store/status/statusDocs.ts';
 import { operatorRouter } from '../operatorRouter.ts';
 import { type PageRouter, sendPage } from '../pageRouter.ts';
 import { operatorPoolsPage, POOLS_PATH } from '../pages/operatorPoolsPage.ts';

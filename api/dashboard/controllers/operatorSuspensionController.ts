@@ -1,6 +1,6 @@
 import { invalidInput } from '../../../schemas/errors.ts';
-import type { AccountDoc, GrantOperator } from '../../../store/accountDocs.ts';
-import type { Share } from '../../../store/shares.ts';
+import type { AccountDoc, GrantOperator } from '../../../store/accounts/accountDocs.ts';
+import type { Share } from '../../../store/accounts/shares.ts';
 import { REASON_LENGTH } from '../../billing/adjustment.ts';
 import type { Failure } from '../components/alert.ts';
 import { operatorRouter } from '../operatorRouter.ts';

@@ -1,5 +1,5 @@
-import type { Lists } from '../../../store/lists.ts';
-import type { DailyUsage } from '../../../store/usage.ts';
+import type { DailyUsage } from '../../../store/billing/usage.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
 import { accountRow, callRow, keyRow } from '../../account/rows.ts';
 import { DEVICE_PATH } from '../../auth/devicePlugin.ts';
 import { CONNECT_PATH } from '../../auth/oauthPlugin.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../schemas/errors.ts';
-import { MAX_PASSKEYS, type Passkeys } from '../../../store/passkeys.ts';
-import type { SecurityEvent } from '../../../store/securityLog.ts';
+import { MAX_PASSKEYS, type Passkeys } from '../../../store/accounts/passkeys.ts';
+import type { SecurityEvent } from '../../../store/accounts/securityLog.ts';
 import { actorOf } from '../../auth/actor.ts';
 import type { Auth } from '../../auth/auth.ts';
 import type { ConfirmPassword } from '../../auth/confirmPassword.ts';

@@ -1,4 +1,4 @@
-import type { SecurityEvent } from '../../../store/securityLog.ts';
+import type { SecurityEvent } from '../../../store/accounts/securityLog.ts';
 import { actorOf, createActor } from '../../auth/actor.ts';
 import type { AttemptLimit } from '../../auth/attemptLimit.ts';
 import type { Auth } from '../../auth/auth.ts';

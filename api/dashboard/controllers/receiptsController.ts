@@ -1,10 +1,10 @@
 import type { Env } from '../../../schemas/env.ts';
 import type { RateLimit } from '../../../schemas/envValues.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
-import type { Account } from '../../../store/accountDocs.ts';
-import type { Accounts } from '../../../store/accounts.ts';
-import type { TokenResult } from '../../../store/buckets.ts';
-import type { Payments, Purchase } from '../../../store/payments.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
+import type { Accounts } from '../../../store/accounts/accounts.ts';
+import type { Payments, Purchase } from '../../../store/billing/payments.ts';
+import type { TokenResult } from '../../../store/keys/buckets.ts';
 import { isStripePayment, type Receipt, receiptOf } from '../../billing/receipt.ts';
 import { receiptPdf } from '../../billing/receiptPdf.ts';
 import type { StripeService } from '../../billing/stripeService.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../../schemas/errors.ts';
-import type { CallDoc } from '../../../store/callDocs.ts';
-import type { Lists } from '../../../store/lists.ts';
+import type { CallDoc } from '../../../store/calls/callDocs.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
 import type { ToolCallService } from '../../calls/toolCallService.ts';
 import { goTo, type PageRouter } from '../pageRouter.ts';
 import { CALLS_PATH, callPath, RUNS_PATH } from '../pages/callPage.ts';

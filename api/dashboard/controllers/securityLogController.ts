@@ -1,4 +1,4 @@
-import type { Lists } from '../../../store/lists.ts';
+import type { Lists } from '../../../store/mongo/lists.ts';
 import { attempt, type PageRouter, sendPage } from '../pageRouter.ts';
 import { securityLogPage } from '../pages/securityLogPage.ts';
 import { pageOf } from '../query.ts';

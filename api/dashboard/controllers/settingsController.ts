@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../schemas/errors.ts';
-import type { SecurityEvent } from '../../../store/securityLog.ts';
+import type { SecurityEvent } from '../../../store/accounts/securityLog.ts';
 import { actorOf } from '../../auth/actor.ts';
 import type { Auth } from '../../auth/auth.ts';
 import type { ForwardToAuth } from '../../auth/authRoutes.ts';

@@ -3,7 +3,7 @@ import type { Env } from '../../../schemas/env.ts';
 import { isRecord } from '../../../schemas/isRecord.ts';
 import type { Registry } from '../../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
-import type { Accounts } from '../../../store/accounts.ts';
+import type { Accounts } from '../../../store/accounts/accounts.ts';
 import { deliver } from '../../calls/deliver.ts';
 import type { ToolCallService } from '../../calls/toolCallService.ts';
 import { DEFAULT_BODY_BYTES } from '../../calls/toolRoutes.ts';

@@ -9,7 +9,7 @@ import {
   type WebhookChangeBody,
   webhookChangeBody,
 } from '../../../schemas/webhookRows.ts';
-import { isDuplicate } from '../../../store/mongo.ts';
+import { isDuplicate } from '../../../store/mongo/mongo.ts';
 import { actorOf } from '../../auth/actor.ts';
 import type { Context } from '../../http/context.ts';
 import { createValidator } from '../../http/validator.ts';

@@ -1,7 +1,12 @@
 import type { CallRow } from '../../../schemas/accountRows.ts';
 import { isRecord } from '../../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
-import { KEPT_BYTES, KEPT_CALLS, type KeptContent, type Omission } from '../../../store/callContents.ts';
+import {
+  KEPT_BYTES,
+  KEPT_CALLS,
+  type KeptContent,
+  type Omission,
+} from '../../../store/calls/callContents.ts';
 import { notice } from '../components/alert.ts';
 import { postForm } from '../components/form.ts';
 import { resultView } from '../components/result.ts';

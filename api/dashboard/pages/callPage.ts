@@ -1,7 +1,7 @@
 import type { CallRow } from '../../../schemas/accountRows.ts';
 import { ERRORS, isErrorCode } from '../../../schemas/errors.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
-import type { KeptContent } from '../../../store/callContents.ts';
+import type { KeptContent } from '../../../store/calls/callContents.ts';
 import { REMEDIES } from '../../openapi/remedies.ts';
 import { notice } from '../components/alert.ts';
 import { actionButton } from '../components/form.ts';

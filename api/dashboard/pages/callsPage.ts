@@ -1,5 +1,5 @@
 import { type CallRow, call as callSchema, type KeyRow } from '../../../schemas/accountRows.ts';
-import type { Page } from '../../../store/pages.ts';
+import type { Page } from '../../../store/mongo/pages.ts';
 import { DASHBOARD } from '../../account/callExport.ts';
 import { alert, empty, type Failure } from '../components/alert.ts';
 import { inputField, selectField } from '../components/field.ts';

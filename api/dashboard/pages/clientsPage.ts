@@ -1,4 +1,4 @@
-import type { ApiKeyDoc } from '../../../store/keyDocs.ts';
+import type { ApiKeyDoc } from '../../../store/keys/keyDocs.ts';
 import { keyRow } from '../../account/rows.ts';
 import { empty, notice } from '../components/alert.ts';
 import { confirmation } from '../components/form.ts';

@@ -1,7 +1,7 @@
 import type { AccountRow } from '../../../schemas/accountRows.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
-import type { GrantDoc } from '../../../store/accountDocs.ts';
-import type { Purchase } from '../../../store/payments.ts';
+import type { GrantDoc } from '../../../store/accounts/accountDocs.ts';
+import type { Purchase } from '../../../store/billing/payments.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';
 import { balanceAlerts, THRESHOLD_LABEL } from '../components/balanceAlerts.ts';

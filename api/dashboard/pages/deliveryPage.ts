@@ -1,9 +1,9 @@
 import type { DeliveryRow } from '../../../schemas/accountRows.ts';
 import { EVENTS, isTestEvent } from '../../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../../schemas/webhookRows.ts';
-import { RESEND_WITHIN_MS } from '../../../store/deliveries.ts';
-import { eventBody } from '../../../store/events.ts';
-import type { EventDoc } from '../../../store/webhookDocs.ts';
+import { RESEND_WITHIN_MS } from '../../../store/webhooks/deliveries.ts';
+import { eventBody } from '../../../store/webhooks/events.ts';
+import type { EventDoc } from '../../../store/webhooks/webhookDocs.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { actionButton } from '../components/form.ts';
 import { code } from '../components/tabs.ts';

@@ -5,8 +5,8 @@ import {
   event as eventSchema,
 } from '../../../schemas/accountRows.ts';
 import type { WebhookRow } from '../../../schemas/webhookRows.ts';
-import { RESEND_WITHIN_MS } from '../../../store/deliveries.ts';
-import type { Page } from '../../../store/pages.ts';
+import type { Page } from '../../../store/mongo/pages.ts';
+import { RESEND_WITHIN_MS } from '../../../store/webhooks/deliveries.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { selectField } from '../components/field.ts';
 import { postForm } from '../components/form.ts';

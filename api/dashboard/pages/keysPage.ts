@@ -1,6 +1,6 @@
 import type { KeyRow } from '../../../schemas/accountRows.ts';
 import type { ToolDefinition } from '../../../schemas/tool.ts';
-import type { Page } from '../../../store/pages.ts';
+import type { Page } from '../../../store/mongo/pages.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { choice, choices } from '../components/field.ts';
 import { confirmation, postForm, referenceField } from '../components/form.ts';

@@ -1,6 +1,6 @@
 import type { EntryRow } from '../../../schemas/accountRows.ts';
-import type { AccountAudit } from '../../../store/audit.ts';
-import type { Page } from '../../../store/pages.ts';
+import type { AccountAudit } from '../../../store/ledger/audit.ts';
+import type { Page } from '../../../store/mongo/pages.ts';
 import { alert, empty, notice } from '../components/alert.ts';
 import { actionButton } from '../components/form.ts';
 import { pager } from '../components/pager.ts';

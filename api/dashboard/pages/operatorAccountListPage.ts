@@ -1,4 +1,4 @@
-import type { Account } from '../../../store/accountDocs.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
 import { alert, type Failure } from '../components/alert.ts';
 import { pager } from '../components/pager.ts';
 import { typed } from '../components/text.ts';

@@ -1,5 +1,5 @@
-import type { Account } from '../../../store/accountDocs.ts';
-import type { DailyUsage } from '../../../store/usage.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
+import type { DailyUsage } from '../../../store/billing/usage.ts';
 import type { User } from '../../auth/auth.ts';
 import { alert, type Failure, notice } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';

@@ -1,7 +1,7 @@
 import type { CallRow, EntryRow, KeyRow } from '../../../schemas/accountRows.ts';
 import type { WebhookRow } from '../../../schemas/webhookRows.ts';
-import type { GrantDoc, GrantOperator } from '../../../store/accountDocs.ts';
-import type { NoticeDoc } from '../../../store/webhookDocs.ts';
+import type { GrantDoc, GrantOperator } from '../../../store/accounts/accountDocs.ts';
+import type { NoticeDoc } from '../../../store/webhooks/webhookDocs.ts';
 import { table } from '../components/table.ts';
 import { copyable, count, moment, number, typed } from '../components/text.ts';
 import { type Html, html } from '../html.ts';

@@ -1,4 +1,4 @@
-import type { Account } from '../../../store/accountDocs.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
 import { previewAdjustment } from '../../billing/adjustment.ts';
 import { alert } from '../components/alert.ts';
 import { postForm, referenceField } from '../components/form.ts';

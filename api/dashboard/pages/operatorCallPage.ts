@@ -1,4 +1,4 @@
-import type { CallDoc } from '../../../store/callDocs.ts';
+import type { CallDoc } from '../../../store/calls/callDocs.ts';
 import { callRow } from '../../account/rows.ts';
 import { copyable, count, duration, moment, typed } from '../components/text.ts';
 import { html } from '../html.ts';

@@ -1,6 +1,6 @@
 import type { Registry } from '../../../schemas/registry.ts';
 import { UPDATE_LENGTH } from '../../../schemas/status.ts';
-import type { IncidentDoc } from '../../../store/statusDocs.ts';
+import type { IncidentDoc } from '../../../store/status/statusDocs.ts';
 import { describe } from '../../status/components.ts';
 import { spanOf } from '../../status/statusPage.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';

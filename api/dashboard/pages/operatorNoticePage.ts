@@ -1,5 +1,5 @@
-import type { Broadcast } from '../../../store/broadcast.ts';
-import { BROADCAST_LEVELS } from '../../../store/statusDocs.ts';
+import type { Broadcast } from '../../../store/accounts/broadcast.ts';
+import { BROADCAST_LEVELS } from '../../../store/status/statusDocs.ts';
 import { alert, type Failure, notice } from '../components/alert.ts';
 import { broadcastText } from '../components/broadcast.ts';
 import { inputField, selectField } from '../components/field.ts';

@@ -1,8 +1,8 @@
+import type { Readiness } from '../../../platform/readiness.ts';
 import type { KeyRow } from '../../../schemas/accountRows.ts';
-import type { Account } from '../../../store/accountDocs.ts';
-import type { Page } from '../../../store/pages.ts';
-import type { Purchase } from '../../../store/payments.ts';
-import type { Readiness } from '../../../workers/platform/readiness.ts';
+import type { Account } from '../../../store/accounts/accountDocs.ts';
+import type { Purchase } from '../../../store/billing/payments.ts';
+import type { Page } from '../../../store/mongo/pages.ts';
 import { empty } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
 import { pager } from '../components/pager.ts';

@@ -1,6 +1,6 @@
-import { SAMPLED_MINUTES } from '../../../store/poolSamples.ts';
-import type { PoolSample, PoolSampleDoc } from '../../../store/statusDocs.ts';
-import type { Readiness } from '../../../workers/platform/readiness.ts';
+import type { Readiness } from '../../../platform/readiness.ts';
+import { SAMPLED_MINUTES } from '../../../store/status/poolSamples.ts';
+import type { PoolSample, PoolSampleDoc } from '../../../store/status/statusDocs.ts';
 import { columnChart } from '../components/chart.ts';
 import { readinessList } from '../components/readinessList.ts';
 import { table } from '../components/table.ts';

@@ -1,4 +1,4 @@
-import type { Share } from '../../../store/shares.ts';
+import type { Share } from '../../../store/accounts/shares.ts';
 import { empty } from '../components/alert.ts';
 import { table } from '../components/table.ts';
 import { badge, moment, number, typed } from '../components/text.ts';

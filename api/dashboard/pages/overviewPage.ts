@@ -1,6 +1,6 @@
 import type { AccountRow, CallRow, KeyRow } from '../../../schemas/accountRows.ts';
 import type { WebhookRow } from '../../../schemas/webhookRows.ts';
-import type { DailyUsage } from '../../../store/usage.ts';
+import type { DailyUsage } from '../../../store/billing/usage.ts';
 import { DASHBOARD } from '../../account/callExport.ts';
 import { empty } from '../components/alert.ts';
 import { amounts } from '../components/amounts.ts';

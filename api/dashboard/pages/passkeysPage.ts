@@ -1,4 +1,4 @@
-import type { Passkey } from '../../../store/passkeys.ts';
+import type { Passkey } from '../../../store/accounts/passkeys.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { inputField } from '../components/field.ts';
 import { confirmation, postForm, tokenField } from '../components/form.ts';

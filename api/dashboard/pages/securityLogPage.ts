@@ -1,6 +1,6 @@
-import type { Page } from '../../../store/pages.ts';
-import type { SecurityEventDoc, SecurityKind } from '../../../store/securityDocs.ts';
-import { MAX_OF_KIND } from '../../../store/securityLog.ts';
+import type { SecurityEventDoc, SecurityKind } from '../../../store/accounts/securityDocs.ts';
+import { MAX_OF_KIND } from '../../../store/accounts/securityLog.ts';
+import type { Page } from '../../../store/mongo/pages.ts';
 import { alert, empty, type Failure } from '../components/alert.ts';
 import { pager } from '../components/pager.ts';
 import { type Look, table } from '../components/table.ts';

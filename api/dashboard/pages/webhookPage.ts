@@ -1,7 +1,7 @@
 import { EVENT_KINDS, isTestEvent } from '../../../schemas/events.ts';
 import { MAX_FAILURES } from '../../../schemas/webhookLimits.ts';
 import type { AttemptRow, WebhookRow } from '../../../schemas/webhookRows.ts';
-import type { Page } from '../../../store/pages.ts';
+import type { Page } from '../../../store/mongo/pages.ts';
 import { alert, empty, type Failure, notice } from '../components/alert.ts';
 import { choice, selectField } from '../components/field.ts';
 import { actionButton, confirmation, postForm } from '../components/form.ts';

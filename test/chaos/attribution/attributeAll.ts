@@ -1,4 +1,4 @@
-import type { Store } from '../../../store/mongo.ts';
+import type { Store } from '../../../store/mongo/mongo.ts';
 import { until } from '../../helpers/until.ts';
 import { attribute, type Evidence } from './attribute.ts';
 import type { ObservedStack } from './observedStack.ts';

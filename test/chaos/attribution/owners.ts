@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyRow } from '../../../schemas/accountRows.ts';
-import type { Accounts } from '../../../store/accounts.ts';
+import type { Accounts } from '../../../store/accounts/accounts.ts';
 import type { TestAccount } from '../../helpers/account.ts';
 import { PRICES } from '../../helpers/prices.ts';
 import type { Random } from '../../helpers/random.ts';

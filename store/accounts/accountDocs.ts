@@ -1,0 +1,173 @@
+import type { BalanceEventKind } from '../../schemas/events.ts';
+import type { Pool } from '../../schemas/tool.ts';
+
+/**
+ * The day and the month (UTC) to which the price of a call counts in the spend of its API key. They are fixed when the
+ * price is reserved.
+ */
+export interface SpendPeriod {
+  keyId: string;
+  /** Midnight UTC. */
+  day: Date;
+  /** Midnight UTC of the first day of the month. */
+  month: Date;
+}
+
+/**
+ * Credits that the calls with an API key have reserved or been charged, in the latest day and the latest month (UTC) in
+ * which a call reserved credits.
+ */
+export interface KeySpend {
+  day: Date;
+  inDay: number;
+  month: Date;
+  inMonth: number;
+}
+
+/**
+ * Credits reserved for a running call. The nonce identifies the reservation: a charge requires the hold with the
+ * nonce that its own reservation returned.
+ */
+export interface Hold {
+  nonce: string;
+  tool: string;
+  pool: Pool;
+  cost: number;
+  at: Date;
+  /** Missing if the call has no API key. */
+  period?: SpendPeriod;
+}
+
+/** Durations in milliseconds that the worker of a call's tool measured. */
+export interface ToolTimes {
+  /** From the first scheduling of the tool to the start of its last attempt. */
+  wait: number;
+  /** Duration of the last attempt. */
+  run: number;
+}
+
+/**
+ * The end of a call. The update that ends the call's hold also writes this entry, which is removed after it was
+ * copied to `calls`, `entries` and `events`. A call that ends without a hold has the state `refused`.
+ */
+export interface JournalEntry {
+  id: string;
+  callId: string;
+  tool: string | null;
+  state: 'charged' | 'refunded' | 'refused';
+  cost: number;
+  at: Date;
+  code: string | null;
+  /** Whether the call's Idempotency-Key is released, so that a new call can use it. */
+  release: boolean;
+  seq: number;
+  balanceAfter: number;
+  events: { id: string; event: BalanceEventKind }[];
+  /** The owner's thresholds that the charge crossed; missing in entries without a charge. */
+  alerts?: number[];
+  /** The period of a charged call's hold. */
+  period?: SpendPeriod;
+  /** When the price was reserved; missing if it was not. */
+  reservedAt?: Date;
+  /** Missing if no attempt of the tool has ended. */
+  times?: ToolTimes;
+  /** `traceparent` of the span in which the call ended; missing if traces are not exported. */
+  traceparent?: string;
+}
+
+export interface AccountDoc {
+  _id: string;
+  email: string;
+  createdAt: Date;
+  /** Credits granted minus credits charged. */
+  balance: number;
+  /** Total credits of the account's holds. Available credits are `balance - reserved`. */
+  reserved: number;
+  /**
+   * Credits that negative adjustments could not take because fewer were available. While it is above 0 the account is
+   * suspended.
+   */
+  shortfall: number;
+  /** `seq` of the newest ledger entry. */
+  seq: number;
+  /** Set while an operator has suspended the account; see `suspension.ts`. The owner sees the reason. */
+  suspension?: { at: Date; reason: string };
+  /** Until then the account may make no new calls, because too many ended without a charge; see `api/calls/uncharged.ts`. */
+  pausedUntil?: Date;
+  monthlyAllowance: number;
+  /** Newest month for which the allowance was granted, such as `2026-11`. */
+  allowanceMonth?: string;
+  /** Time of the last grant or negative adjustment. */
+  grantedAt?: Date;
+  /** Thresholds in credits: when a charge takes the balance below one, the owner gets an email. */
+  alerts?: number[];
+  /**
+   * Number of API keys ever created. Each creation increments it, so that concurrent creations conflict; see
+   * `ApiKeys.create`.
+   */
+  keysMade: number;
+  /** Number of webhook endpoints ever created, incremented for the same reason; see `WebhookEndpoints.create`. */
+  endpointsMade?: number;
+  /** Number of holds by pool, which is the number of running calls. */
+  running: Partial<Record<Pool, number>>;
+  /** Whether the owner has switched on keeping the input and output of calls; see `callContents.ts`. */
+  keepsContents?: true;
+  /** Spend of API keys by key id; keys that have never reserved credits are missing. */
+  keySpend?: Record<string, KeySpend>;
+  holds: Record<string, Hold>;
+  journal: JournalEntry[];
+  /** Set when the owner has closed the account; see `closeAccount.ts`. */
+  closedAt?: Date;
+  /** Hash of the email address of a closed account. */
+  closedEmail?: string;
+  /** Hashes of earlier email addresses. */
+  formerEmails?: string[];
+}
+
+/** An account without `holds` and `journal`, which may be large. */
+export type Account = Omit<AccountDoc, 'holds' | 'journal'>;
+
+export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
+
+/** Author of an adjustment: an operator who was signed in to the dashboard, or a user of the command line. */
+export type GrantOperator = { accountId: string; userId: string } | 'command line';
+
+/** An entry of an account's ledger. The amounts of all entries of an account add up to its balance. */
+export interface EntryDoc {
+  _id: string;
+  accountId: string;
+  seq: number;
+  at: Date;
+  type: EntryType;
+  amount: number;
+  balanceAfter: number;
+  callId: string | null;
+  tool: string | null;
+  source: string | null;
+  reference: string | null;
+  /** Only for adjustments by an operator, since this is recorded. */
+  operator?: GrantOperator;
+}
+
+/**
+ * An applied grant. Its id contains the type and the reference of the grant, so that a retry cannot apply it twice.
+ */
+export interface GrantDoc {
+  _id: string;
+  accountId: string;
+  at: Date;
+  type: Exclude<EntryType, 'charge' | 'recovery'>;
+  requested: number;
+  applied: number;
+  shortfall: number;
+  reason: string | null;
+  /** Only for adjustments by an operator, since this is recorded. */
+  operator?: GrantOperator;
+}
+
+/** The right to export an account; see `exportLease.ts`. The document's id is the id of the account. */
+export interface ExportLeaseDoc {
+  _id: string;
+  holder: string;
+  until: Date;
+}

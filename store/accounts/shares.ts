@@ -1,0 +1,84 @@
+import type { Pool } from '../../schemas/tool.ts';
+import type { Store } from '../mongo/mongo.ts';
+import type { AccountDoc } from './accountDocs.ts';
+
+/** The running calls, credits and storage that an account uses now. */
+export interface Share {
+  accountId: string;
+  email: string;
+  /** Calls with a hold, by pool; they hold or wait for a slot. */
+  running: Partial<Record<Pool, number>>;
+  /** Credits reserved for them. */
+  reserved: number;
+  /** Calls that ended without a charge in the current window of 24 hours. */
+  uncharged: number;
+  /** Bytes of the results that wait for replays. */
+  keptBytes: number;
+  /** Changes of keys and webhook endpoints in the current window of 24 hours. */
+  changes: number;
+  isSuspended: boolean;
+  /** Until when the account may make no calls because too many ended without a charge; null if it may. */
+  pausedUntil: Date | null;
+}
+
+/** A counter that rate-limiter-flexible keeps; its key is a prefix, a colon and the id of the account. */
+interface Counter {
+  key: string;
+  points: number;
+  expire: Date | null;
+}
+
+/** Counters by prefix of their keys: `uncharged.ts`, `keptResults.ts` and `changeLimit.ts` of the API write them. */
+const COUNTERS = { uncharged: 'uncharged', keptKb: 'kept-results', changes: 'account-change' } as const;
+const KB = 1024;
+/** Number of accounts that each figure contributes. */
+const MOST = 50;
+
+const runningOf = ({ running }: Pick<Share, 'running'>): number =>
+  Object.values(running).reduce((sum, calls) => sum + calls, 0);
+
+/** The accounts that hold most of a counter. */
+async function largest({ db }: Store, prefix: string): Promise<Map<string, number>> {
+  const rows = await db
+    .collection<Counter>('attempts')
+    .find({ key: { $gte: `${prefix}:`, $lt: `${prefix};` }, expire: { $gt: new Date() } })
+    .sort({ points: -1 })
+    .limit(MOST)
+    .toArray();
+  return new Map(rows.map(({ key, points }) => [key.slice(prefix.length + 1), points]));
+}
+
+/**
+ * Returns the accounts that hold most of the service now: those with running calls first, by their number, then those with
+ * the most calls without a charge. For operators; reads a few hundred documents.
+ */
+export async function readShares(store: Store): Promise<Share[]> {
+  const fields = { email: 1, running: 1, reserved: 1, suspension: 1, pausedUntil: 1 } as const;
+  const [uncharged, keptKb, changes, holding] = await Promise.all([
+    largest(store, COUNTERS.uncharged),
+    largest(store, COUNTERS.keptKb),
+    largest(store, COUNTERS.changes),
+    store.accounts.find({ reserved: { $gt: 0 } }, { projection: { _id: 1, running: 1 } }).toArray(),
+  ]);
+  const busiest = holding
+    .sort((a, b) => runningOf(b) - runningOf(a))
+    .slice(0, MOST)
+    .map(({ _id }) => _id);
+  const ids = new Set([...busiest, ...uncharged.keys(), ...keptKb.keys(), ...changes.keys()]);
+  const accounts = await store.accounts
+    .find<Pick<AccountDoc, '_id' | keyof typeof fields>>({ _id: { $in: [...ids] } }, { projection: fields })
+    .toArray();
+  return accounts
+    .map(({ _id, email, running, reserved, suspension, pausedUntil }) => ({
+      accountId: _id,
+      email,
+      running,
+      reserved,
+      uncharged: uncharged.get(_id) ?? 0,
+      keptBytes: (keptKb.get(_id) ?? 0) * KB,
+      changes: changes.get(_id) ?? 0,
+      isSuspended: suspension !== undefined,
+      pausedUntil: pausedUntil !== undefined && pausedUntil > new Date() ? pausedUntil : null,
+    }))
+    .sort((a, b) => runningOf(b) - runningOf(a) || b.uncharged - a.uncharged || b.keptBytes - a.keptBytes);
+}

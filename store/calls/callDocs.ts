@@ -1,0 +1,99 @@
+import type { SpendPeriod, ToolTimes } from '../accounts/accountDocs.ts';
+
+export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
+
+export type CallState = (typeof CALL_STATES)[number];
+
+/**
+ * A response that the caller of a call is waiting for, or did not get. See `pendingAnswers.ts` and `undelivered.ts`.
+ */
+export interface PendingAnswer {
+  /**
+   * Id of the API process that has the caller's connection; null: the connection is lost, and the sweeper settles the
+   * call.
+   */
+  process: string | null;
+  /**
+   * Id of the response that is to carry the result. A form that is submitted twice has two; the later one counts. Calls of
+   * earlier versions have none.
+   */
+  response?: string;
+  /** Code of the error that the caller got instead of a result; null: no response yet, or the connection was lost. */
+  code: string | null;
+}
+
+/** The lease of a running API process; see `lease.ts`. The document's id is the id of the process. */
+export interface ApiProcessDoc {
+  _id: string;
+  renewedAt: Date;
+}
+
+/** Times of a call that were measured; see `phasesOf`. */
+export interface CallTiming extends Partial<ToolTimes> {
+  /** Milliseconds from the arrival of the request to the end of its checks. */
+  accept?: number;
+  /** Milliseconds of waiting for a place in the pool. */
+  queue?: number;
+  reservedAt?: Date;
+  /** When the response was handed to the operating system. Only calls with `pendingAnswer` record it. */
+  answeredAt?: Date;
+}
+
+/** A call: the usage log shows it, and it records the use of the Idempotency-Key. */
+export interface CallDoc {
+  _id: string;
+  accountId: string;
+  keyId: string | null;
+  keyPrefix: string | null;
+  tool: string;
+  cost: number;
+  charged: number;
+  state: CallState;
+  code: string | null;
+  requestId: string;
+  startedAt: Date;
+  /**
+   * When an API process last started or restarted the call's workflow, by MongoDB's clock. The sweeper skips calls for
+   * which this is recent.
+   */
+  touchedAt: Date;
+  finishedAt: Date | null;
+  timing?: CallTiming;
+  /** Id of the form of the dashboard that was sent. */
+  formId?: string;
+  /**
+   * Whether the call can have side effects outside the service, such as a POST request. The tool then runs at most
+   * once, and a crash does not release the Idempotency-Key.
+   */
+  actsOnWorld: boolean;
+  /** Set when a call with an API key is charged; removed if its price is returned later. */
+  period?: SpendPeriod;
+  /**
+   * Set from the start of the call if the caller cannot request the result again. Removed when the whole response has
+   * been handed to the operating system, or when the call has been refunded.
+   */
+  pendingAnswer?: PendingAnswer;
+  idempotency?: {
+    key: string;
+    /**
+     * MAC of the tool and its input; a request with the same key and another MAC is refused. Null for a tool with
+     * secret fields, whose calls are neither compared nor replayed.
+     */
+    fingerprint: string | null;
+    expiresAt: Date;
+  };
+}
+
+export interface ResultPieceDoc {
+  _id: string;
+  data: Buffer;
+  expiresAt: Date;
+}
+
+/** The encrypted input and output of a call; see `callContents.ts`. The document's id is the id of the call. */
+export interface CallContentDoc {
+  _id: string;
+  accountId: string;
+  sealed: Buffer;
+  expiresAt: Date;
+}

@@ -1,0 +1,77 @@
+import { isDuplicate, type Store } from '../mongo/mongo.ts';
+import type { CallDoc } from './callDocs.ts';
+
+/** How long an Idempotency-Key is kept after the start of the first call that used it. */
+export const IDEMPOTENCY_MS = 24 * 3_600_000;
+
+/** Fields of an accepted call; `claim` sets the others. */
+export type NewCall = Omit<CallDoc, 'charged' | 'state' | 'code' | 'startedAt' | 'touchedAt' | 'finishedAt'>;
+
+/** The new call, or the earlier call that holds the Idempotency-Key. */
+export type Claim = { claimed: true; call: CallDoc } | { claimed: false; call: CallDoc };
+
+export interface Calls {
+  /**
+   * Inserts a new call. The unique index on account and Idempotency-Key admits exactly one of concurrent calls with
+   * the same key; the others get the call that was inserted. Idempotent: if the call itself was inserted by an earlier
+   * attempt, it is claimed.
+   */
+  claim(call: NewCall): Promise<Claim>;
+  /** Records that the workflow of a running call is being started or restarted. */
+  touch(callId: string): Promise<void>;
+  /** Finds the call that holds this Idempotency-Key. */
+  findByKey(accountId: string, key: string): Promise<CallDoc | null>;
+  find(callId: string): Promise<CallDoc | null>;
+}
+
+/** Uses MongoDB's clock: with a future time of an API process, the sweeper would not end the call until that time. */
+const TOUCH = { $currentDate: { touchedAt: true } } as const;
+
+export function createCalls({ calls }: Store): Calls {
+  return {
+    async claim(newCall) {
+      const now = new Date();
+      const { _id, accountId, idempotency } = newCall;
+      const row = {
+        ...newCall,
+        charged: 0,
+        state: 'running',
+        code: null,
+        startedAt: now,
+        finishedAt: null,
+      } as const;
+      for (;;) {
+        try {
+          const call = await calls.findOneAndUpdate(
+            { _id },
+            { $setOnInsert: row, ...TOUCH },
+            { upsert: true, returnDocument: 'after' },
+          );
+          if (call === null) throw new Error(`call ${_id} was not inserted`);
+          return { claimed: true, call };
+        } catch (error) {
+          if (!isDuplicate(error) || idempotency === undefined) throw error;
+        }
+        const { key } = idempotency;
+        const first = await calls.findOne({ accountId, 'idempotency.key': key });
+        if (first === null) continue; // The key was released in the meantime.
+        if (first.idempotency !== undefined && first.idempotency.expiresAt > now)
+          return { claimed: false, call: first };
+        await calls.updateOne({ _id: first._id, 'idempotency.key': key }, { $unset: { idempotency: '' } });
+      }
+    },
+
+    async touch(callId) {
+      await calls.updateOne({ _id: callId, state: 'running' }, TOUCH);
+    },
+
+    find: (callId) => calls.findOne({ _id: callId }),
+
+    findByKey: (accountId, key) =>
+      calls.findOne({
+        accountId,
+        'idempotency.key': key,
+        'idempotency.expiresAt': { $gt: new Date() },
+      }),
+  };
+}

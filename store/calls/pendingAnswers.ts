@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Filter } from 'mongodb';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import type { Lease } from '../mongo/lease.ts';
+import type { Store } from '../mongo/mongo.ts';
+import type { CallDoc, PendingAnswer } from './callDocs.ts';
+
+/**
+ * An API process's record of pending responses to callers that cannot request the result again.
+ *
+ * The document of such a call has `pendingAnswer` from the moment it is accepted, before its workflow starts. A
+ * result counts as **delivered** when the operating system has taken the whole response (`finish`); then `pendingAnswer`
+ * is removed. While it is set, a charged call is refunded if the caller got an error (`code`), or if no process will send
+ * the response: the connection ended before, or the API process with the connection is gone (its lease expired).
+ */
+export interface PendingAnswers {
+  /** Value of `pendingAnswer` in a new call; its response is a new one. */
+  fresh(): PendingAnswer;
+  /** Records that the response of a charged call was delivered. Returns at once and writes in the background. */
+  delivered(callId: string): void;
+  /**
+   * Checks, just before a result is sent, that no other process has refunded the call. No-op while this process holds
+   * its lease. If it may have lost the lease, it instead records the call as delivered, which fails if the call was
+   * refunded.
+   *
+   * @throws if the call was refunded or MongoDB is unreachable
+   */
+  assertPending(callId: string): Promise<void>;
+  /**
+   * Records that a new response of this process will carry the result of the call, instead of the response that was recorded
+   * before. Returns null if that one was already sent or given up.
+   */
+  adopt(callId: string): Promise<PendingAnswer | null>;
+  /**
+   * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.
+   * Retries until the record is written or the process ends; in the latter case the sweeper settles the call once the
+   * lease of the process has expired.
+   */
+  undelivered(call: Pick<CallDoc, '_id'>, code: ErrorCode): Promise<void>;
+  /**
+   * Records that the connection ended before the response was complete. Retries as `undelivered`. No-op if another response
+   * has replaced this one (`adopt`).
+   *
+   * @param pending the record of the response
+   */
+  lost(callId: string, pending: PendingAnswer): Promise<void>;
+  /** Writes the pending records to MongoDB; for a graceful shutdown. */
+  close(): Promise<void>;
+}
+
+/** Pause between attempts to record an error. */
+const RETRY_MS = 1000;
+/**
+ * `delivered` writes at once without waiting for MongoDB's journal. Batches at this interval repeat these writes
+ * durably.
+ */
+const CONFIRM_INTERVAL_MS = 2000;
+
+export function createPendingAnswers(
+  { calls }: Pick<Store, 'calls'>,
+  { processId, isHeld }: Pick<Lease, 'processId' | 'isHeld'>,
+  onError: (error: unknown) => void,
+): PendingAnswers {
+  const closing = new AbortController();
+  const mine = { 'pendingAnswer.process': processId };
+  const done = { $unset: { pendingAnswer: '' as const } };
+  /** Calls that `assertPending` recorded as delivered before their results were sent. */
+  const early = new Set<string>();
+  let unconfirmed: string[] = [];
+  let timer: NodeJS.Timeout | undefined;
+
+  /**
+   * Repeats the writes of `delivered` with the durable write concern, so that a crash of MongoDB cannot restore
+   * `pendingAnswer`.
+   */
+  async function confirm(): Promise<void> {
+    timer = undefined;
+    const batch = unconfirmed;
+    unconfirmed = [];
+    if (batch.length === 0) return;
+    try {
+      await calls.updateMany({ _id: { $in: batch }, ...mine }, done);
+    } catch (error) {
+      unconfirmed.push(...batch);
+      throw error;
+    }
+  }
+  function confirmLater(): void {
+    timer ??= setTimeout(() => {
+      confirm().catch((error: unknown) => {
+        onError(error);
+        confirmLater();
+      });
+    }, CONFIRM_INTERVAL_MS).unref();
+  }
+
+  const fresh = (): PendingAnswer => ({ process: processId, response: randomUUID(), code: null });
+
+  /** Records that no process will send the result. Retries until it is written or the process ends. */
+  async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<void> {
+    for (;;) {
+      closing.signal.throwIfAborted();
+      try {
+        await calls.updateOne(filter, { $set: { pendingAnswer: { process: null, code } } });
+        return;
+      } catch (error) {
+        onError(error);
+      }
+      await sleep(RETRY_MS, undefined, { signal: closing.signal });
+    }
+  }
+
+  return {
+    fresh,
+
+    delivered(callId) {
+      early.delete(callId);
+      unconfirmed.push(callId);
+      confirmLater();
+      // Sent at the same time as the response, so that a process that is killed right afterwards has sent both. If
+      // the write fails, the next batch repeats it.
+      const answered = { ...done, $set: { 'timing.answeredAt': new Date() } };
+      calls
+        .updateOne({ _id: callId, ...mine }, answered, { writeConcern: { w: 1, journal: false } })
+        .catch(() => undefined);
+    },
+
+    async assertPending(callId) {
+      if (isHeld()) return;
+      const { matchedCount } = await calls.updateOne({ _id: callId, ...mine }, done);
+      if (matchedCount === 0) throw new Error(`call ${callId} was refunded in the meantime`);
+      early.add(callId);
+    },
+
+    async adopt(callId) {
+      const pendingAnswer = fresh();
+      const { matchedCount } = await calls.updateOne(
+        { _id: callId, 'pendingAnswer.process': { $type: 'string' } },
+        { $set: { pendingAnswer } },
+      );
+      return matchedCount > 0 ? pendingAnswer : null;
+    },
+
+    undelivered({ _id }, code) {
+      early.delete(_id);
+      return giveUp({ _id }, code);
+    },
+
+    lost(callId, { response }) {
+      const wasRecorded = early.delete(callId);
+      const recorded = wasRecorded
+        ? { pendingAnswer: { $exists: false } }
+        : { ...mine, ...(response !== undefined && { 'pendingAnswer.response': response }) };
+      return giveUp({ _id: callId, ...recorded }, null);
+    },
+
+    async close() {
+      closing.abort();
+      clearTimeout(timer);
+      await confirm();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { Store } from '../mongo/mongo.ts';
+import { countTwoFactors } from './twoFactorSecrets.ts';
+
+/** Id of the master key that encrypted a webhook secret. */
+export const keyIdOf = (keyring: Keyring, sealed: string): string =>
+  keyring.keyIdOf(Buffer.from(sealed, 'base64'));
+
+/** Counts the webhook secrets that each master key encrypts. */
+export async function countSecrets(
+  { webhookEndpoints }: Pick<Store, 'webhookEndpoints'>,
+  keyring: Keyring,
+): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const { secret, next } of webhookEndpoints.find({}, { projection: { secret: 1, next: 1 } }))
+    for (const sealed of next === null ? [secret] : [secret, next.secret]) {
+      const keyId = keyIdOf(keyring, sealed);
+      counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+    }
+  return counts;
+}
+
+/** Number of stored values that depend on a master key. */
+export interface References {
+  key: string;
+  webhookSecrets: number;
+  /** Number of users whose second factor the key encrypts. */
+  twoFactors: number;
+  /**
+   * Number of unexpired fingerprints of calls. A fingerprint is a MAC that recognises a repeated call, and expires
+   * after a day.
+   */
+  idempotencyKeys: number;
+}
+
+/**
+ * Counts the values that depend on each master key. Payloads in Temporal and stored results are not counted, because
+ * they expire.
+ */
+export async function countReferences(store: Store, keyring: Keyring): Promise<References[]> {
+  const found = new Map<string, References>();
+  const of = (key: string): References => {
+    const known = found.get(key) ?? { key, webhookSecrets: 0, twoFactors: 0, idempotencyKeys: 0 };
+    found.set(key, known);
+    return known;
+  };
+  for (const [key, secrets] of await countSecrets(store, keyring)) of(key).webhookSecrets = secrets;
+  for (const [key, users] of await countTwoFactors(store, keyring)) of(key).twoFactors = users;
+  const prints = store.calls.aggregate<{ _id: string; count: number }>([
+    {
+      $match: {
+        'idempotency.fingerprint': { $type: 'string' },
+        'idempotency.expiresAt': { $gt: new Date() },
+      },
+    },
+    { $group: { _id: { $first: { $split: ['$idempotency.fingerprint', ':'] } }, count: { $sum: 1 } } },
+  ]);
+  for await (const { _id, count } of prints) of(_id).idempotencyKeys = count;
+  return [...found.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+}

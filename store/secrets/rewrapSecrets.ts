@@ -1,0 +1,51 @@
+import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { Store } from '../mongo/mongo.ts';
+import { keyIdOf } from './rekey.ts';
+import { authSecrets, SEALED, twoFactorsOf, versionOf, versionOfSealed } from './twoFactorSecrets.ts';
+import { openSecret, sealSecret } from '../webhooks/webhookEndpoints.ts';
+
+async function rewrapWebhookSecrets({ webhookEndpoints }: Store, keyring: Keyring): Promise<number> {
+  let rewrapped = 0;
+  for await (const { _id, secret, next } of webhookEndpoints.find()) {
+    for (const [field, sealed] of [
+      ['secret', secret],
+      ['next.secret', next?.secret],
+    ] as const) {
+      if (sealed === undefined || keyIdOf(keyring, sealed) === keyring.currentId) continue;
+      const fresh = sealSecret(keyring, _id, openSecret(keyring, _id, sealed));
+      const { modifiedCount } = await webhookEndpoints.updateOne(
+        { _id, [field]: sealed },
+        { $set: { [field]: fresh } },
+      );
+      rewrapped += modifiedCount;
+    }
+  }
+  return rewrapped;
+}
+
+async function rewrapTwoFactors(store: Store, keyring: Keyring): Promise<number> {
+  const keys = new Map(authSecrets(keyring).map(({ version, value }) => [version, value]));
+  const key = { keys, currentVersion: versionOf(keyring.currentId) };
+  let rewrapped = 0;
+  for await (const { _id, ...row } of twoFactorsOf(store).find()) {
+    if (SEALED.every((field) => versionOfSealed(row[field]) === key.currentVersion)) continue;
+    const rewrap = async (data: string) =>
+      symmetricEncrypt({ key, data: await symmetricDecrypt({ key, data }) });
+    const [secret, backupCodes] = [await rewrap(row.secret), await rewrap(row.backupCodes)];
+    const { modifiedCount } = await twoFactorsOf(store).updateOne(
+      { _id, secret: row.secret, backupCodes: row.backupCodes },
+      { $set: { secret, backupCodes } },
+    );
+    rewrapped += modifiedCount;
+  }
+  return rewrapped;
+}
+
+/**
+ * Re-encrypts the webhook secrets and second factors that older master keys encrypted with the current one.
+ *
+ * @returns the number of re-encrypted secrets
+ */
+export const rewrapSecrets = async (store: Store, keyring: Keyring): Promise<number> =>
+  (await rewrapWebhookSecrets(store, keyring)) + (await rewrapTwoFactors(store, keyring));

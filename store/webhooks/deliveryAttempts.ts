@@ -1,0 +1,57 @@
+import { insertAllOnce, type Store } from '../mongo/mongo.ts';
+import type { DeliveryAttemptDoc, DeliveryDoc, ExchangeDoc } from './webhookDocs.ts';
+
+/** How long requests and responses are kept, in milliseconds. The attempts themselves are never deleted. */
+const EXCHANGE_RETENTION_MS = 30 * 24 * 3_600_000;
+
+/** Maximum number of requests and responses that are kept for an account: the newest ones. */
+export const MAX_EXCHANGES = 1000;
+
+/** Id of an attempt, from the id of its delivery and its number. */
+export const attemptId = (deliveryId: string, attempt: number): string =>
+  `${deliveryId.replace(/^dlv/, 'att')}_${attempt}`;
+
+export interface DeliveryAttempts {
+  find(id: string): Promise<DeliveryAttemptDoc | null>;
+  /** Stores an attempt; no-op if it is already stored. */
+  record(
+    attempt: DeliveryAttemptDoc,
+    exchange: Omit<ExchangeDoc, '_id' | 'accountId' | 'expiresAt'>,
+  ): Promise<void>;
+  /** Returns the requests and responses that are still kept, by attempt id. */
+  exchanges(ids: readonly string[]): Promise<Map<string, ExchangeDoc>>;
+  /** Returns the newest attempts of a delivery, newest first, at most `limit`. */
+  ofDelivery(delivery: Pick<DeliveryDoc, '_id' | 'attempts'>, limit: number): Promise<DeliveryAttemptDoc[]>;
+}
+
+export const createDeliveryAttempts = ({ deliveryAttempts, exchanges }: Store): DeliveryAttempts => ({
+  find: (id) => deliveryAttempts.findOne({ _id: id }),
+
+  async record(attempt, exchange) {
+    const expiresAt = new Date(attempt.at.getTime() + EXCHANGE_RETENTION_MS);
+    const { _id, accountId } = attempt;
+    await insertAllOnce(exchanges, [{ ...exchange, _id, accountId, expiresAt }]);
+    const surplus = await exchanges
+      .find({ accountId }, { projection: { _id: 1 } })
+      .sort({ expiresAt: -1 })
+      .skip(MAX_EXCHANGES)
+      .toArray();
+    if (surplus.length > 0) await exchanges.deleteMany({ _id: { $in: surplus.map((row) => row._id) } });
+    await insertAllOnce(deliveryAttempts, [attempt]);
+  },
+
+  async exchanges(ids) {
+    const rows = await exchanges.find({ _id: { $in: [...ids] } }).toArray();
+    return new Map(rows.map((row) => [row._id, row]));
+  },
+
+  ofDelivery({ _id, attempts }, limit) {
+    // An attempt that has just ended may not be counted yet.
+    const newest = attempts + 1;
+    const ids = Array.from({ length: Math.min(limit, newest) }, (_, i) => attemptId(_id, newest - i));
+    return deliveryAttempts
+      .find({ _id: { $in: ids } })
+      .sort({ attempt: -1 })
+      .toArray();
+  },
+});

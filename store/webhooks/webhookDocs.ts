@@ -1,0 +1,130 @@
+import type { EventKind } from '../../schemas/events.ts';
+
+/** A webhook endpoint of an account. Only the endpoint's workflow writes the fields from `state` on. */
+export interface WebhookEndpointDoc {
+  _id: string;
+  accountId: string;
+  url: string;
+  /** Kinds of events that the endpoint receives; null: all, including future ones. */
+  events: EventKind[] | null;
+  createdAt: Date;
+  /** Signing secret, encrypted, in base64. */
+  secret: string;
+  /**
+   * New signing secret, also encrypted, which replaces `secret` at `from`, or earlier if the owner activates it. Null
+   * if there is none.
+   */
+  next: { secret: string; from: Date } | null;
+  state: 'active' | 'disabled';
+  /** Number of consecutive failed attempts. */
+  failures: number;
+  /**
+   * Number of times the endpoint was re-enabled. Results of attempts that started in an earlier epoch are ignored.
+   */
+  epoch: number;
+  /** After a failed attempt, the earliest time of the next one; else null. */
+  notBefore: Date | null;
+  disabledAt: Date | null;
+  /** Number of the workflow's newest write to this document. Late writes have a lower number and are ignored. */
+  turn: number;
+}
+
+export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'held';
+
+/** The delivery of an event to an endpoint. The id derives from the ids of both. */
+export interface DeliveryDoc {
+  _id: string;
+  accountId: string;
+  endpointId: string;
+  eventId: string;
+  event: EventKind;
+  /** When the event occurred. */
+  createdAt: Date;
+  state: DeliveryState;
+  /** Total number of attempts. */
+  attempts: number;
+  /** Number of attempts since the delivery was queued or last resent. */
+  tries: number;
+  /** Time of the next attempt; null if none is scheduled. */
+  nextAt: Date | null;
+}
+
+/** A completed attempt of a delivery. The document is never changed or deleted. */
+export interface DeliveryAttemptDoc {
+  _id: string;
+  accountId: string;
+  endpointId: string;
+  eventId: string;
+  event: EventKind;
+  attempt: number;
+  at: Date;
+  /** HTTP status of the response; null if there was none, and `error` says why. */
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+  /** The receiver's `Retry-After` in milliseconds; null if there was none. */
+  retryAfterMs: number | null;
+}
+
+/** An email to the owner of an account. */
+export type NoticeDoc = DisabledNotice | BalanceNotice;
+
+interface Notice {
+  _id: string;
+  accountId: string;
+  /** Time of the change that the email reports. */
+  at: Date;
+  /** Number of attempts to send the email. */
+  tries: number;
+  /** Time of the next attempt to send the email; null once it was sent or given up. */
+  dueAt: Date | null;
+}
+
+/** Tells that an endpoint was disabled; one each time it is disabled. The id consists of the endpoint's id and epoch. */
+export interface DisabledNotice extends Notice {
+  /** Missing in documents of earlier releases, which all have this kind. */
+  kind?: 'disabled';
+  endpointId: string;
+  url: string;
+}
+
+/** Tells that a charge took the balance below thresholds of the owner. The id derives from that of the journal entry. */
+export interface BalanceNotice extends Notice {
+  kind: 'balance';
+  balance: number;
+  thresholds: number[];
+}
+
+/** A header: name and value. */
+export type StoredHeader = [name: string, value: string];
+
+/**
+ * Request and response of an attempt, which are kept for a shorter time than the attempt. The document's id is the
+ * attempt's id. Documents of earlier releases contain only the response body.
+ */
+export interface ExchangeDoc {
+  _id: string;
+  /** Missing in documents of earlier releases. */
+  accountId?: string;
+  /** URL to which the event was posted, without its query. */
+  url?: string;
+  /** Headers of the request. They contain the signatures, and no secret. */
+  requestHeaders?: StoredHeader[];
+  /** Headers of the response; null if there was no response. */
+  responseHeaders?: StoredHeader[] | null;
+  /** First part of the response body; null if there was no response. */
+  body: string | null;
+  expiresAt: Date;
+}
+
+export interface EventDoc {
+  _id: string;
+  accountId: string;
+  event: EventKind;
+  createdAt: Date;
+  data: Record<string, unknown>;
+  /** Set until the event's deliveries have been created and the workflows of their endpoints have been woken. */
+  pending?: true;
+  /** `traceparent` of the span in which the reported change was made; missing if traces are not exported. */
+  traceparent?: string;
+}
