@@ -8,12 +8,14 @@ const SLOW =
   /^test\/(?:(?:chaos|load|fuzz|browser|clients)\/|(?:tools|dashboard|deploy)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
 /** Matches the source of a test file that starts servers or a stack of its own, which makes it a slow one too. */
 const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers)\(/;
+/** Matches the source of a test file of a tool that starts browsers of its own; the contract test calls these tools too. */
+const OWN_BROWSERS = /\bopenBrowsers\(/;
 /**
  * Matches slow test files that render pages or stop processes. They cause so much load that only few of them run at the same
  * time, and no light test file.
  */
 const HEAVY =
-  /^test\/(?:(?:load|chaos|fuzz|browser|clients)\/|tools\/(?:website-screenshot|word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test|\S+\.browser\.)/;
+  /^test\/(?:(?:load|chaos|fuzz|browser|clients)\/|tools\/(?:(?:website-screenshot|html-to-image|picture-options)\.|(?:word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test)|\S+\.browser\.)/;
 /** Matches heavy test files that need the whole machine, because they wait for queues to grow or to become empty. */
 const ALONE = /^test\/load\//;
 /**
@@ -41,9 +43,12 @@ export interface Suite {
   env: Readonly<Record<string, string>>;
 }
 
+const startsMuch = (file: string, source: string): boolean =>
+  OWN_SERVERS.test(source) || (file.startsWith('test/tools/') && OWN_BROWSERS.test(source));
+
 /** Whether the slow tier runs a file. The quick tier runs all others. */
 export const isSlow = (file: string): boolean =>
-  SLOW.test(file) || OWN_SERVERS.test(readFileSync(file, 'utf8'));
+  SLOW.test(file) || startsMuch(file, readFileSync(file, 'utf8'));
 
 /** Returns the test files of the quick tier (`npm test`) or of the slow tier (`npm run test:slow`), sorted. */
 export const filesOf = (slow: boolean): string[] =>
