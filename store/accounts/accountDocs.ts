@@ -1,3 +1,4 @@
+import type { IndexDescription } from 'mongodb';
 import type { BalanceEventKind } from '../../schemas/events.ts';
 import type { Pool } from '../../schemas/tool.ts';
 
@@ -171,3 +172,21 @@ export interface ExportLeaseDoc {
   holder: string;
   until: Date;
 }
+
+/** Index for searches by a part of an email address: each address is compared within the index, newest accounts first. */
+export const ACCOUNT_SEARCH_INDEX = { createdAt: -1, _id: -1, email: 1 } as const;
+
+export const ACCOUNT_INDEXES: IndexDescription[] = [
+  { key: { email: 1 }, unique: true },
+  { key: ACCOUNT_SEARCH_INDEX },
+  ...(['closedEmail', 'formerEmails'] as const).map((field) => ({
+    key: { [field]: 1 },
+    partialFilterExpression: { [field]: { $exists: true } },
+  })),
+  { key: { reserved: 1 }, partialFilterExpression: { reserved: { $gt: 0 } } },
+  { key: { monthlyAllowance: 1 }, partialFilterExpression: { monthlyAllowance: { $gt: 0 } } },
+];
+
+export const ENTRY_INDEXES: IndexDescription[] = [{ key: { accountId: 1, seq: -1 }, unique: true }];
+
+export const GRANT_INDEXES: IndexDescription[] = [{ key: { accountId: 1, at: -1, _id: -1 } }];

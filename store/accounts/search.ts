@@ -1,10 +1,9 @@
 import type { CallDoc } from '../calls/callDocs.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
 import { copyJournal } from '../ledger/journal.ts';
-import { ACCOUNT_SEARCH_INDEX } from '../mongo/indexes.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
-import type { Account, AccountDoc } from './accountDocs.ts';
+import { ACCOUNT_SEARCH_INDEX, type Account, type AccountDoc } from './accountDocs.ts';
 
 /** Maximum number of keys that a search returns. */
 export const MAX_KEYS = 25;

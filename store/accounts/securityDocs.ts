@@ -1,4 +1,4 @@
-import type { ObjectId } from 'mongodb';
+import type { IndexDescription, ObjectId } from 'mongodb';
 import type { GrantOperator } from './accountDocs.ts';
 
 /** Kinds of events in the security log. */
@@ -73,3 +73,24 @@ export interface MasterKeyDoc {
   _id: string;
   mac: string;
 }
+
+/** Retention of the security log in seconds: one year. */
+const SECURITY_EVENT_SECONDS = 365 * 86_400;
+
+export const SECURITY_EVENT_INDEXES: IndexDescription[] = [
+  { key: { accountId: 1, at: -1, _id: -1 } },
+  { key: { accountId: 1, kind: 1, at: -1, _id: -1 } },
+  { key: { at: 1 }, expireAfterSeconds: SECURITY_EVENT_SECONDS },
+];
+
+/** better-auth uses this name too. The index must exist before the first passkey: no two may have the same id. */
+export const PASSKEY_INDEXES: IndexDescription[] = [
+  { key: { credentialID: 1 }, unique: true, name: 'passkeys_credentialID_uidx' },
+];
+
+/** Retention of used codes in seconds. better-auth accepts a code for at most 90 seconds. */
+const USED_CODE_SECONDS = 120;
+
+export const USED_CODE_INDEXES: IndexDescription[] = [
+  { key: { at: 1 }, expireAfterSeconds: USED_CODE_SECONDS },
+];

@@ -1,3 +1,4 @@
+import type { IndexDescription } from 'mongodb';
 /**
  * Stages of a dispute about a card payment, in the order in which they can follow each other. Stripe withholds the
  * money while a dispute is `open` and keeps it if the dispute is `lost`.
@@ -39,3 +40,9 @@ export interface PaymentDoc {
    */
   forgetAt?: Date;
 }
+
+export const PAYMENT_INDEXES: IndexDescription[] = [
+  { key: { accountId: 1, paidAt: -1, _id: -1 } },
+  { key: { paidAt: -1 }, partialFilterExpression: { refundDue: true } },
+  { key: { forgetAt: 1 }, expireAfterSeconds: 0 },
+];

@@ -1,6 +1,5 @@
-import type { CallState } from '../calls/callDocs.ts';
+import { CALL_PAGE_INDEXES, type CallState } from '../calls/callDocs.ts';
 import { copyJournal } from '../ledger/journal.ts';
-import { CALL_INDEXES } from '../mongo/indexes.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import type { KeyUsage, ToolUsage, UsageDayDoc } from './usageDocs.ts';
 
@@ -75,7 +74,7 @@ const groupCalls = ({ calls }: Store, accountId: string, from: Date, to: Date): 
           },
         },
       ],
-      { hint: CALL_INDEXES.all },
+      { hint: CALL_PAGE_INDEXES.all },
     )
     .toArray();
 
@@ -104,7 +103,7 @@ function addGroups({ day, tools, keys }: DailyUsage, groups: readonly Group[]): 
 async function settledUntil({ calls }: Store, accountId: string, now: Date, settleMs: number): Promise<Date> {
   const running = await calls
     .find({ accountId, state: 'running' }, { projection: { startedAt: 1 } })
-    .hint(CALL_INDEXES.inState)
+    .hint(CALL_PAGE_INDEXES.inState)
     .sort({ startedAt: 1, _id: 1 })
     .limit(1)
     .next();
@@ -125,7 +124,7 @@ async function storeSums(store: Store, accountId: string, now: Date, settled: Da
     const from = newest?.until ?? firstDay(now);
     const next = await calls
       .find({ accountId, startedAt: { $gte: from, $lt: settled } }, { projection: { startedAt: 1 } })
-      .hint(CALL_INDEXES.all)
+      .hint(CALL_PAGE_INDEXES.all)
       .sort({ startedAt: 1, _id: 1 })
       .limit(1)
       .next();

@@ -1,3 +1,5 @@
+import type { IndexDescription } from 'mongodb';
+
 /** Sums of calls. */
 interface UsageSums {
   /** Calls that have ended. */
@@ -33,3 +35,11 @@ export interface UsageDayDoc {
   tools: ToolUsage[];
   keys: KeyUsage[];
 }
+
+/** Retention of usage sums in seconds. Longer than the longest period for which usage is shown. */
+const USAGE_SECONDS = 100 * 86_400;
+
+export const USAGE_DAY_INDEXES: IndexDescription[] = [
+  { key: { accountId: 1, day: -1 } },
+  { key: { day: 1 }, expireAfterSeconds: USAGE_SECONDS },
+];

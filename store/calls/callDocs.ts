@@ -1,3 +1,4 @@
+import type { IndexDescription } from 'mongodb';
 import type { SpendPeriod, ToolTimes } from '../accounts/accountDocs.ts';
 
 export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
@@ -97,3 +98,55 @@ export interface CallContentDoc {
   sealed: Buffer;
   expiresAt: Date;
 }
+
+const NEWEST_CALL = { startedAt: -1, _id: -1 } as const;
+
+/**
+ * Indexes for pages of calls, one for each kind of filter: none, a tool (with or without a state), only a state, or a key.
+ */
+export const CALL_PAGE_INDEXES = {
+  all: { accountId: 1, ...NEWEST_CALL },
+  ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
+  inState: { accountId: 1, state: 1, ...NEWEST_CALL },
+  ofKey: { accountId: 1, keyId: 1, tool: 1, state: 1, ...NEWEST_CALL },
+} as const;
+
+/**
+ * Retention of calls that were not charged, in seconds: 7 days after their end. Charged calls are kept, because ledger
+ * entries refer to them.
+ */
+export const UNCHARGED_SECONDS = 7 * 86_400;
+
+export const CALL_INDEXES: IndexDescription[] = [
+  {
+    key: { accountId: 1, 'idempotency.key': 1 },
+    unique: true,
+    partialFilterExpression: { 'idempotency.key': { $exists: true } },
+  },
+  ...Object.values(CALL_PAGE_INDEXES).map((key) => ({ key })),
+  { key: { requestId: 1 } },
+  { key: { touchedAt: 1 }, partialFilterExpression: { state: 'running' } },
+  {
+    key: { finishedAt: 1 },
+    expireAfterSeconds: UNCHARGED_SECONDS,
+    partialFilterExpression: { state: { $in: ['refunded', 'refused'] } },
+  },
+  { key: { 'pendingAnswer.process': 1 }, partialFilterExpression: { pendingAnswer: { $exists: true } } },
+];
+
+/**
+ * Retention of lease documents in seconds, far longer than a lease is valid. Expired leases count as absent anyway,
+ * so this only removes the documents of killed processes.
+ */
+const API_PROCESS_SECONDS = 3600;
+
+export const API_PROCESS_INDEXES: IndexDescription[] = [
+  { key: { renewedAt: 1 }, expireAfterSeconds: API_PROCESS_SECONDS },
+];
+
+export const RESULT_INDEXES: IndexDescription[] = [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }];
+
+export const CALL_CONTENT_INDEXES: IndexDescription[] = [
+  { key: { accountId: 1, expiresAt: 1 } },
+  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+];

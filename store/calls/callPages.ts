@@ -1,8 +1,7 @@
 import type { Document, FindCursor } from 'mongodb';
-import { CALL_INDEXES } from '../mongo/indexes.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
-import { CALL_STATES, type CallDoc, type CallState } from './callDocs.ts';
+import { CALL_PAGE_INDEXES, CALL_STATES, type CallDoc, type CallState } from './callDocs.ts';
 
 export interface CallFilter {
   tool?: string | undefined;
@@ -17,9 +16,9 @@ export interface CallFilter {
 
 /** Returns the index in which the matching calls are adjacent, newest first. */
 function indexFor({ tool, state, keyId }: CallFilter) {
-  if (keyId !== undefined) return CALL_INDEXES.ofKey;
-  if (tool !== undefined) return CALL_INDEXES.ofTool;
-  return state === undefined ? CALL_INDEXES.all : CALL_INDEXES.inState;
+  if (keyId !== undefined) return CALL_PAGE_INDEXES.ofKey;
+  if (tool !== undefined) return CALL_PAGE_INDEXES.ofTool;
+  return state === undefined ? CALL_PAGE_INDEXES.all : CALL_PAGE_INDEXES.inState;
 }
 
 /** Returns the tools whose ranges of the index contain the matching calls; null if the index does not contain the tool. */

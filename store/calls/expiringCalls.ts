@@ -1,6 +1,6 @@
 import { usageOf } from '../billing/usage.ts';
-import { UNCHARGED_SECONDS } from '../mongo/indexes.ts';
 import type { Store } from '../mongo/mongo.ts';
+import { UNCHARGED_SECONDS } from './callDocs.ts';
 
 /** Time between the summing of usage and the expiry of the calls in it, so that a failed summing can be repeated. */
 const SUM_BEFORE_MS = 86_400_000;

@@ -1,3 +1,4 @@
+import type { IndexDescription } from 'mongodb';
 /** Limits that the owner sets for an API key; null: not limited. */
 export interface KeyLimits {
   /** Credits that calls with the key may spend in a day (UTC). */
@@ -46,3 +47,19 @@ export interface BucketDoc {
   taken: boolean;
   at: Date;
 }
+
+export const API_KEY_INDEXES: IndexDescription[] = [
+  { key: { hash: 1 }, unique: true },
+  { key: { 'previous.hash': 1 }, partialFilterExpression: { 'previous.hash': { $exists: true } } },
+  { key: { accountId: 1, createdAt: -1, _id: -1 } },
+  {
+    key: { accountId: 1, 'client.id': 1 },
+    unique: true,
+    partialFilterExpression: { 'client.id': { $exists: true }, revokedAt: { $type: 'null' } },
+  },
+  { key: { 'client.id': 1 }, partialFilterExpression: { 'client.id': { $exists: true } } },
+  { key: { prefix: 1 } },
+  { key: { 'previous.prefix': 1 }, partialFilterExpression: { 'previous.prefix': { $exists: true } } },
+];
+
+export const BUCKET_INDEXES: IndexDescription[] = [{ key: { at: 1 }, expireAfterSeconds: 3600 }];

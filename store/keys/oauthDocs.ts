@@ -1,3 +1,4 @@
+import type { IndexDescription } from 'mongodb';
 /** An OAuth client that has registered itself. The OAuth plugin of better-auth writes it, with more fields. */
 export interface OauthClientDoc {
   clientId: string;
@@ -27,3 +28,13 @@ export interface OauthTokenDoc {
 export interface OauthConsentDoc {
   referenceId?: string | null;
 }
+
+export const OAUTH_CLIENT_INDEXES: IndexDescription[] = [{ key: { unusedUntil: 1 }, expireAfterSeconds: 0 }];
+
+/** For access tokens and for refresh tokens. */
+export const OAUTH_TOKEN_INDEXES: IndexDescription[] = [
+  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  { key: { referenceId: 1 } },
+];
+
+export const OAUTH_CONSENT_INDEXES: IndexDescription[] = [{ key: { referenceId: 1 } }];

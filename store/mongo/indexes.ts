@@ -1,75 +1,48 @@
 import { MongoServerError } from 'mongodb';
+import { ACCOUNT_INDEXES, ENTRY_INDEXES, GRANT_INDEXES } from '../accounts/accountDocs.ts';
+import { PASSKEY_INDEXES, SECURITY_EVENT_INDEXES, USED_CODE_INDEXES } from '../accounts/securityDocs.ts';
+import { PAYMENT_INDEXES } from '../billing/paymentDocs.ts';
+import { USAGE_DAY_INDEXES } from '../billing/usageDocs.ts';
+import {
+  API_PROCESS_INDEXES,
+  CALL_CONTENT_INDEXES,
+  CALL_INDEXES,
+  RESULT_INDEXES,
+} from '../calls/callDocs.ts';
+import { API_KEY_INDEXES, BUCKET_INDEXES } from '../keys/keyDocs.ts';
+import { OAUTH_CLIENT_INDEXES, OAUTH_CONSENT_INDEXES, OAUTH_TOKEN_INDEXES } from '../keys/oauthDocs.ts';
+import {
+  BROADCAST_INDEXES,
+  INCIDENT_INDEXES,
+  POOL_SAMPLE_INDEXES,
+  STATUS_DAY_INDEXES,
+} from '../status/statusDocs.ts';
+import {
+  DELIVERY_ATTEMPT_INDEXES,
+  DELIVERY_INDEXES,
+  EVENT_INDEXES,
+  EXCHANGE_INDEXES,
+  NOTICE_INDEXES,
+  WEBHOOK_ENDPOINT_INDEXES,
+} from '../webhooks/webhookDocs.ts';
 import type { Store } from './mongo.ts';
 
-const NEWEST_CALL = { startedAt: -1, _id: -1 } as const;
-
-/**
- * Indexes for pages of calls, one for each kind of filter: none, a tool (with or without a state), or only a state.
- */
-export const CALL_INDEXES = {
-  all: { accountId: 1, ...NEWEST_CALL },
-  ofTool: { accountId: 1, tool: 1, state: 1, ...NEWEST_CALL },
-  inState: { accountId: 1, state: 1, ...NEWEST_CALL },
-  ofKey: { accountId: 1, keyId: 1, tool: 1, state: 1, ...NEWEST_CALL },
-} as const;
-
-/** Index for searches by a part of an email address: each address is compared within the index, newest accounts first. */
-export const ACCOUNT_SEARCH_INDEX = { createdAt: -1, _id: -1, email: 1 } as const;
-
-/** Retention of notices in seconds. Longer than any retry, so that an owner is notified only once. */
-const NOTICE_SECONDS = 14 * 86_400;
-
-/**
- * Retention of calls that were not charged, in seconds: 7 days after their end. Charged calls are kept, because ledger
- * entries refer to them.
- */
-export const UNCHARGED_SECONDS = 7 * 86_400;
-
-/**
- * Retention of deliveries that failed or are held, in seconds after their events: 90 days, much longer than they can be
- * resent.
- */
-const UNDELIVERED_SECONDS = 90 * 86_400;
-
-/** Retention of usage sums in seconds. Longer than the longest period for which usage is shown. */
-const USAGE_SECONDS = 100 * 86_400;
-
-/** Retention of the checks of the status page and of ended incidents in seconds. Longer than the status page shows. */
-const STATUS_SECONDS = 100 * 86_400;
-
-/** Retention of the recorded states of queues in seconds. Longer than the hour that the operators' page shows. */
-const SAMPLE_SECONDS = 2 * 3600;
-/** Retention of used codes in seconds. better-auth accepts a code for at most 90 seconds. */
-const USED_CODE_SECONDS = 120;
-
-/** Retention of the security log in seconds: one year. */
-const SECURITY_EVENT_SECONDS = 365 * 86_400;
-
-/**
- * Retention of lease documents in seconds, far longer than a lease is valid. Expired leases count as absent anyway,
- * so this only removes the documents of killed processes.
- */
-const API_PROCESS_SECONDS = 3600;
-
-/**
- * Indexes of the collections that the plugins of better-auth write, beside those that better-auth creates itself when it
- * starts.
- */
-const pluginIndexes = ({ db, oauthClients, oauthConsents, ...store }: Store): Promise<string[]>[] => [
+/** Indexes of the collections of better-auth, beside those that it creates itself after it has started to serve requests. */
+const createAuthIndexes = ({ db }: Store): Promise<string[]>[] => [
+  // better-auth uses this name too.
+  db.collection('users').createIndexes([{ key: { email: 1 }, unique: true, name: 'users_email_uidx' }]),
+  db
+    .collection('sessions')
+    .createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }, { key: { userId: 1 } }]),
+  db
+    .collection('verifications')
+    .createIndexes([{ key: { identifier: 1 } }, { key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
+  db.collection('twoFactors').createIndexes([{ key: { userId: 1 } }]),
   // better-auth uses this name too. The index must exist before the record of the resource.
   db
     .collection('oauthResources')
     .createIndexes([{ key: { identifier: 1 }, unique: true, name: 'oauthResources_identifier_uidx' }]),
-  oauthClients.createIndexes([{ key: { unusedUntil: 1 }, expireAfterSeconds: 0 }]),
-  oauthConsents.createIndexes([{ key: { referenceId: 1 } }]),
-  ...[store.oauthAccessTokens, store.oauthRefreshTokens].map((tokens) =>
-    tokens.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }, { key: { referenceId: 1 } }]),
-  ),
   db.collection('deviceCodes').createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
-  // better-auth uses this name too. The index must exist before the first passkey: no two may have the same id.
-  store.passkeys.createIndexes([
-    { key: { credentialID: 1 }, unique: true, name: 'passkeys_credentialID_uidx' },
-  ]),
 ];
 
 /**
@@ -115,117 +88,35 @@ async function dropObsoleteIndexes({ db }: Store): Promise<void> {
  */
 export async function ensureIndexes(store: Store): Promise<void> {
   await Promise.all([
-    store.accounts.createIndexes([
-      { key: { email: 1 }, unique: true },
-      { key: ACCOUNT_SEARCH_INDEX },
-      ...(['closedEmail', 'formerEmails'] as const).map((field) => ({
-        key: { [field]: 1 },
-        partialFilterExpression: { [field]: { $exists: true } },
-      })),
-      { key: { reserved: 1 }, partialFilterExpression: { reserved: { $gt: 0 } } },
-      { key: { monthlyAllowance: 1 }, partialFilterExpression: { monthlyAllowance: { $gt: 0 } } },
-    ]),
-    store.apiKeys.createIndexes([
-      { key: { hash: 1 }, unique: true },
-      { key: { 'previous.hash': 1 }, partialFilterExpression: { 'previous.hash': { $exists: true } } },
-      { key: { accountId: 1, createdAt: -1, _id: -1 } },
-      {
-        key: { accountId: 1, 'client.id': 1 },
-        unique: true,
-        partialFilterExpression: { 'client.id': { $exists: true }, revokedAt: { $type: 'null' } },
-      },
-      { key: { 'client.id': 1 }, partialFilterExpression: { 'client.id': { $exists: true } } },
-      { key: { prefix: 1 } },
-      { key: { 'previous.prefix': 1 }, partialFilterExpression: { 'previous.prefix': { $exists: true } } },
-    ]),
-    store.calls.createIndexes([
-      {
-        key: { accountId: 1, 'idempotency.key': 1 },
-        unique: true,
-        partialFilterExpression: { 'idempotency.key': { $exists: true } },
-      },
-      ...Object.values(CALL_INDEXES).map((key) => ({ key })),
-      { key: { requestId: 1 } },
-      { key: { touchedAt: 1 }, partialFilterExpression: { state: 'running' } },
-      {
-        key: { finishedAt: 1 },
-        expireAfterSeconds: UNCHARGED_SECONDS,
-        partialFilterExpression: { state: { $in: ['refunded', 'refused'] } },
-      },
-      { key: { 'pendingAnswer.process': 1 }, partialFilterExpression: { pendingAnswer: { $exists: true } } },
-    ]),
-    store.apiProcesses.createIndexes([{ key: { renewedAt: 1 }, expireAfterSeconds: API_PROCESS_SECONDS }]),
-    store.entries.createIndexes([{ key: { accountId: 1, seq: -1 }, unique: true }]),
-    store.usageDays.createIndexes([
-      { key: { accountId: 1, day: -1 } },
-      { key: { day: 1 }, expireAfterSeconds: USAGE_SECONDS },
-    ]),
-    store.grants.createIndexes([{ key: { accountId: 1, at: -1, _id: -1 } }]),
-    store.payments.createIndexes([
-      { key: { accountId: 1, paidAt: -1, _id: -1 } },
-      { key: { paidAt: -1 }, partialFilterExpression: { refundDue: true } },
-      { key: { forgetAt: 1 }, expireAfterSeconds: 0 },
-    ]),
-    store.events.createIndexes([
-      { key: { accountId: 1, createdAt: -1, _id: -1 } },
-      { key: { accountId: 1, event: 1, createdAt: -1, _id: -1 } },
-      { key: { createdAt: 1 }, partialFilterExpression: { pending: true } },
-    ]),
-    store.securityEvents.createIndexes([
-      { key: { accountId: 1, at: -1, _id: -1 } },
-      { key: { accountId: 1, kind: 1, at: -1, _id: -1 } },
-      { key: { at: 1 }, expireAfterSeconds: SECURITY_EVENT_SECONDS },
-    ]),
-    store.usedCodes.createIndexes([{ key: { at: 1 }, expireAfterSeconds: USED_CODE_SECONDS }]),
-    store.webhookEndpoints.createIndexes([{ key: { accountId: 1, createdAt: -1, _id: -1 } }]),
-    store.deliveries.createIndexes([
-      { key: { eventId: 1 } },
-      { key: { accountId: 1, state: 1, event: 1, createdAt: -1, eventId: -1 } },
-      { key: { endpointId: 1, state: 1, nextAt: 1 } },
-      { key: { nextAt: 1 }, partialFilterExpression: { state: 'pending' } },
-      {
-        key: { createdAt: 1 },
-        expireAfterSeconds: UNDELIVERED_SECONDS,
-        partialFilterExpression: { state: { $in: ['failed', 'held'] } },
-      },
-    ]),
-    store.deliveryAttempts.createIndexes([{ key: { endpointId: 1, at: -1, _id: -1 } }]),
-    store.exchanges.createIndexes([
-      { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-      { key: { accountId: 1, expiresAt: -1 } },
-    ]),
-    store.notices.createIndexes([
-      { key: { dueAt: 1 } },
-      { key: { accountId: 1, at: -1, _id: -1 } },
-      { key: { at: 1 }, expireAfterSeconds: NOTICE_SECONDS },
-    ]),
-    store.statusDays.createIndexes([{ key: { day: 1 }, expireAfterSeconds: STATUS_SECONDS }]),
-    store.incidents.createIndexes([
-      { key: { startedAt: -1 } },
-      { key: { endedAt: 1 }, expireAfterSeconds: STATUS_SECONDS },
-      { key: { component: 1 }, unique: true, partialFilterExpression: { open: true } },
-    ]),
-    store.broadcasts.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
-    store.poolSamples.createIndexes([{ key: { at: 1 }, expireAfterSeconds: SAMPLE_SECONDS }]),
-    store.results.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
-    store.callContents.createIndexes([
-      { key: { accountId: 1, expiresAt: 1 } },
-      { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
-    ]),
-    store.buckets.createIndexes([{ key: { at: 1 }, expireAfterSeconds: 3600 }]),
-    store.db.collection('users').createIndexes([
-      // better-auth creates the index of `users` itself, under this name, but only after it has started to serve
-      // requests.
-      { key: { email: 1 }, unique: true, name: 'users_email_uidx' },
-    ]),
-    store.db
-      .collection('sessions')
-      .createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }, { key: { userId: 1 } }]),
-    store.db
-      .collection('verifications')
-      .createIndexes([{ key: { identifier: 1 } }, { key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
-    store.db.collection('twoFactors').createIndexes([{ key: { userId: 1 } }]),
-    ...pluginIndexes(store),
+    store.accounts.createIndexes(ACCOUNT_INDEXES),
+    store.entries.createIndexes(ENTRY_INDEXES),
+    store.grants.createIndexes(GRANT_INDEXES),
+    store.securityEvents.createIndexes(SECURITY_EVENT_INDEXES),
+    store.passkeys.createIndexes(PASSKEY_INDEXES),
+    store.usedCodes.createIndexes(USED_CODE_INDEXES),
+    store.payments.createIndexes(PAYMENT_INDEXES),
+    store.usageDays.createIndexes(USAGE_DAY_INDEXES),
+    store.calls.createIndexes(CALL_INDEXES),
+    store.apiProcesses.createIndexes(API_PROCESS_INDEXES),
+    store.results.createIndexes(RESULT_INDEXES),
+    store.callContents.createIndexes(CALL_CONTENT_INDEXES),
+    store.apiKeys.createIndexes(API_KEY_INDEXES),
+    store.buckets.createIndexes(BUCKET_INDEXES),
+    store.oauthClients.createIndexes(OAUTH_CLIENT_INDEXES),
+    store.oauthAccessTokens.createIndexes(OAUTH_TOKEN_INDEXES),
+    store.oauthRefreshTokens.createIndexes(OAUTH_TOKEN_INDEXES),
+    store.oauthConsents.createIndexes(OAUTH_CONSENT_INDEXES),
+    store.statusDays.createIndexes(STATUS_DAY_INDEXES),
+    store.incidents.createIndexes(INCIDENT_INDEXES),
+    store.broadcasts.createIndexes(BROADCAST_INDEXES),
+    store.poolSamples.createIndexes(POOL_SAMPLE_INDEXES),
+    store.events.createIndexes(EVENT_INDEXES),
+    store.webhookEndpoints.createIndexes(WEBHOOK_ENDPOINT_INDEXES),
+    store.deliveries.createIndexes(DELIVERY_INDEXES),
+    store.deliveryAttempts.createIndexes(DELIVERY_ATTEMPT_INDEXES),
+    store.exchanges.createIndexes(EXCHANGE_INDEXES),
+    store.notices.createIndexes(NOTICE_INDEXES),
+    ...createAuthIndexes(store),
   ]);
   await dropObsoleteIndexes(store);
 }

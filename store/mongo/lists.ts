@@ -1,7 +1,7 @@
 import type { FindCursor } from 'mongodb';
 import type { AccountDoc, EntryDoc, GrantDoc } from '../accounts/accountDocs.ts';
 import type { SecurityEventDoc } from '../accounts/securityDocs.ts';
-import type { CallDoc } from '../calls/callDocs.ts';
+import { CALL_PAGE_INDEXES, type CallDoc } from '../calls/callDocs.ts';
 import { allCalls, type CallFilter, pageOfCalls } from '../calls/callPages.ts';
 import { ONLY_KEYS } from '../keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
@@ -14,7 +14,6 @@ import type {
   NoticeDoc,
   WebhookEndpointDoc,
 } from '../webhooks/webhookDocs.ts';
-import { CALL_INDEXES } from './indexes.ts';
 import type { Store } from './mongo.ts';
 import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
 
@@ -73,7 +72,7 @@ export function createLists(store: Store): Lists {
     },
 
     runOf: (accountId, formId) =>
-      calls.findOne({ accountId, state: 'running', formId }, { hint: CALL_INDEXES.inState }),
+      calls.findOne({ accountId, state: 'running', formId }, { hint: CALL_PAGE_INDEXES.inState }),
 
     async failures(accountId, limit) {
       const states = ['refunded', 'refused'] as const;

@@ -1,3 +1,4 @@
+import type { IndexDescription } from 'mongodb';
 import type { Component } from '../../schemas/status.ts';
 
 /**
@@ -75,3 +76,25 @@ export interface PoolSampleDoc {
   at: Date;
   queues: Record<string, PoolSample>;
 }
+
+/** Retention of the checks of the status page and of ended incidents in seconds. Longer than the status page shows. */
+const STATUS_SECONDS = 100 * 86_400;
+
+export const STATUS_DAY_INDEXES: IndexDescription[] = [
+  { key: { day: 1 }, expireAfterSeconds: STATUS_SECONDS },
+];
+
+export const INCIDENT_INDEXES: IndexDescription[] = [
+  { key: { startedAt: -1 } },
+  { key: { endedAt: 1 }, expireAfterSeconds: STATUS_SECONDS },
+  { key: { component: 1 }, unique: true, partialFilterExpression: { open: true } },
+];
+
+export const BROADCAST_INDEXES: IndexDescription[] = [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }];
+
+/** Retention of the recorded states of queues in seconds. Longer than the hour that the operators' page shows. */
+const SAMPLE_SECONDS = 2 * 3600;
+
+export const POOL_SAMPLE_INDEXES: IndexDescription[] = [
+  { key: { at: 1 }, expireAfterSeconds: SAMPLE_SECONDS },
+];

@@ -1,3 +1,4 @@
+import type { IndexDescription } from 'mongodb';
 import type { EventKind } from '../../schemas/events.ts';
 
 /** A webhook endpoint of an account. Only the endpoint's workflow writes the fields from `state` on. */
@@ -128,3 +129,47 @@ export interface EventDoc {
   /** `traceparent` of the span in which the reported change was made; missing if traces are not exported. */
   traceparent?: string;
 }
+
+export const EVENT_INDEXES: IndexDescription[] = [
+  { key: { accountId: 1, createdAt: -1, _id: -1 } },
+  { key: { accountId: 1, event: 1, createdAt: -1, _id: -1 } },
+  { key: { createdAt: 1 }, partialFilterExpression: { pending: true } },
+];
+
+export const WEBHOOK_ENDPOINT_INDEXES: IndexDescription[] = [
+  { key: { accountId: 1, createdAt: -1, _id: -1 } },
+];
+
+/**
+ * Retention of deliveries that failed or are held, in seconds after their events: 90 days, much longer than they can be
+ * resent.
+ */
+const UNDELIVERED_SECONDS = 90 * 86_400;
+
+export const DELIVERY_INDEXES: IndexDescription[] = [
+  { key: { eventId: 1 } },
+  { key: { accountId: 1, state: 1, event: 1, createdAt: -1, eventId: -1 } },
+  { key: { endpointId: 1, state: 1, nextAt: 1 } },
+  { key: { nextAt: 1 }, partialFilterExpression: { state: 'pending' } },
+  {
+    key: { createdAt: 1 },
+    expireAfterSeconds: UNDELIVERED_SECONDS,
+    partialFilterExpression: { state: { $in: ['failed', 'held'] } },
+  },
+];
+
+export const DELIVERY_ATTEMPT_INDEXES: IndexDescription[] = [{ key: { endpointId: 1, at: -1, _id: -1 } }];
+
+export const EXCHANGE_INDEXES: IndexDescription[] = [
+  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  { key: { accountId: 1, expiresAt: -1 } },
+];
+
+/** Retention of notices in seconds. Longer than any retry, so that an owner is notified only once. */
+const NOTICE_SECONDS = 14 * 86_400;
+
+export const NOTICE_INDEXES: IndexDescription[] = [
+  { key: { dueAt: 1 } },
+  { key: { accountId: 1, at: -1, _id: -1 } },
+  { key: { at: 1 }, expireAfterSeconds: NOTICE_SECONDS },
+];
