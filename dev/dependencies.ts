@@ -90,7 +90,7 @@ function updateTable(lines: readonly string[], installed: Lock): string {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const installed = readLock('node_modules/.package-lock.json');
   const file = projectFile('docs/dependencies.md');
-  const tables = new RegExp(`^\\| ${COLUMNS[0]} +\\| ${COLUMNS[1]} .*\\n(?:\\|.*\\n)+`, 'gm');
+  const tables = /^\| Package +\| Licence .*\n(?:\|.*\n)+/gm;
   const text = readFileSync(file, 'utf8');
   writeFileSync(
     file,

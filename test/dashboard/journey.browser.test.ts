@@ -9,21 +9,20 @@ import { makeAccount, withStore } from '../helpers/account.ts';
 import { visitor } from '../helpers/dashboard.ts';
 import { recordAt } from '../helpers/json.ts';
 import { oauthClient } from '../helpers/oauth.ts';
-import { useStack } from '../helpers/profiles.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { freshCredentials, makeUser, signUp } from '../helpers/session.ts';
-import type { SharedStack } from '../helpers/stack.ts';
+import { type Stack, startStack } from '../helpers/stack.ts';
 import { totp } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
 import { findings, inspect, startTab, type Tab, tabTo, watchPages } from './browser.ts';
 
-let stack: SharedStack;
+let stack: Stack;
 let receiver: Receiver;
 let tab: Tab;
 
 test.before(async () => {
-  stack = await useStack();
+  stack = await startStack({ pools: ['orchestrator', 'delivery', 'cpu'] });
   receiver = await startReceiver();
   tab = await startTab(stack.baseUrl);
 });

@@ -37,7 +37,8 @@ export interface FoundRegexes {
 }
 
 const root = new URL('../../', import.meta.url);
-const SOURCE = /\.(?:[cm]?[jt]s)$/;
+/** Matches source files; declarations have no code. */
+const SOURCE = /(?<!\.d)\.(?:[cm]?[jt]s)$/;
 
 const isNode = (value: unknown): value is AnyNode =>
   typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
