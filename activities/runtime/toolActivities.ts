@@ -133,17 +133,24 @@ function interruptionOf(activity: Context): AbortSignal {
   return interruption.signal;
 }
 
-/** Milliseconds until Temporal ends the call, which are fewer than the tool's limit if the call waited long for a worker. */
-const timeLeft = ({ info }: Context): number =>
-  info.scheduledTimestampMs + info.scheduleToCloseTimeoutMs - REPORT_MS - Date.now();
+/**
+ * Returns the milliseconds that an attempt may take: `attemptMs`, or less if the call waited so long for a worker that Temporal
+ * ends it earlier. No time left means that the clock of this machine is ahead of Temporal's, because Temporal starts no
+ * attempt that late; the waiting time is then not known.
+ */
+function timeLimit({ info }: Context, attemptMs: number): number {
+  const waitedMs = Date.now() - info.scheduledTimestampMs;
+  const leftMs = info.scheduleToCloseTimeoutMs - waitedMs - REPORT_MS;
+  return leftMs > 0 ? Math.min(attemptMs, leftMs) : attemptMs;
+}
 
 async function runActivity(run: Run, call: ToolCall, services: ToolServices): Promise<ToolAnswer> {
   const { callId } = call;
   const activity = Context.current();
   const times = startTimes();
-  const limitMs = Math.min(call.attemptMs, timeLeft(activity));
+  const limitMs = timeLimit(activity, call.attemptMs);
   const deadline = Date.now() + limitMs;
-  const timeout = AbortSignal.timeout(Math.max(0, limitMs));
+  const timeout = AbortSignal.timeout(limitMs);
   const interruption = call.finishes ? interruptionOf(activity) : activity.cancellationSignal;
   const signal = AbortSignal.any([interruption, timeout]);
   const { offload } = services;
