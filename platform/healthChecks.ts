@@ -2,8 +2,6 @@ import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { poolsInUse, type Registry } from '../schemas/registry.ts';
 import { POOLS } from '../schemas/tool.ts';
-import type { Store } from '../store/mongo/mongo.ts';
-import { probeDatabase } from '../store/mongo/probe.ts';
 import { lanesOf, TASK_QUEUES, toolQueue } from '../workflows/contract.ts';
 import type { Checks } from './readiness.ts';
 
@@ -11,10 +9,6 @@ const { TaskQueueType } = proto.temporal.api.enums.v1;
 /** A queue that was not polled for this long has no worker: workers always poll, and a long poll takes up to 60 s. */
 const MAX_POLL_AGE_MS = 75_000;
 const TIMEOUT_MS = 2000;
-
-export const mongodbCheck = (store: Store): Checks => ({
-  mongodb: () => probeDatabase(store.db, TIMEOUT_MS),
-});
 
 /** Checks Temporal with a request for the namespace, which Temporal reads from its database instead of from memory. */
 export const temporalCheck = (client: Client): Checks => ({

@@ -78,8 +78,8 @@ export const inClientSpan = <T>(name: string, work: () => Promise<T>): Promise<T
 
 /**
  * Creates a span for each MongoDB command that is sent while a span is active, with the names of the command and its
- * collection. The client must have been created with `monitorCommands`. Steps that share one update (steps.ts) share
- * the span of the first one.
+ * collection. The client must have been created with `monitorCommands`. Steps that share one update
+ * (store/ledger/batchUpdates.ts) share the span of the first one.
  */
 export function traceCommands(client: MongoClient): void {
   const running = new Map<number, Span>();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
-import { retryUntilAborted } from '../platform/retryUntilAborted.ts';
+import { retryUntilAborted } from '../platform/temporal/retryUntilAborted.ts';
 import { WORKER_DEPLOYMENT } from '../workflows/contract.ts';
 
 /** How long to wait, in milliseconds, until the Temporal server accepts a new build as the current version. */

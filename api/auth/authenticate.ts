@@ -1,8 +1,8 @@
-import { retryStore } from '../../platform/retryUntilAborted.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isInNetworks } from '../../schemas/formats/network.ts';
 import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { ApiKeys } from '../../store/keys/apiKeys.ts';
+import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { Caller, Context } from '../http/context.ts';
 import { plainAddress } from './addressKey.ts';
 

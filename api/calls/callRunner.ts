@@ -8,7 +8,6 @@ import {
 } from '@temporalio/client';
 import canonicalize from 'canonicalize';
 import type { Logger } from 'pino';
-import { retryStore, retryStoreUntilAborted } from '../../platform/retryUntilAborted.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
 import type { Env } from '../../schemas/env.ts';
@@ -22,6 +21,7 @@ import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { Undelivered } from '../../store/ledger/undelivered.ts';
+import { retryStore, retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import { isCallFailure } from '../../workflows/contract.ts';
 import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';

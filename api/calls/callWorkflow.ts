@@ -1,6 +1,6 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { retryUntilAborted } from '../../platform/retryUntilAborted.ts';
+import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { inClientSpan } from '../../platform/trace.ts';
 import type { callTool } from '../../workflows/callTool.ts';
 import { SEARCH_ATTRIBUTES, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';

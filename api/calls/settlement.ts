@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { retryStoreUntilAborted } from '../../platform/retryUntilAborted.ts';
 import { untilAborted } from '../../platform/untilAborted.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
@@ -8,6 +7,7 @@ import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { ResultGone, type Results } from '../../store/calls/results.ts';
 import type { Ledger, Settled } from '../../store/ledger/ledger.ts';
 import type { Undelivered } from '../../store/ledger/undelivered.ts';
+import { retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, SettledOutcome } from './callOutcome.ts';

@@ -1,9 +1,9 @@
-import { retryStore } from '../../platform/retryUntilAborted.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { returnToken, type TokenResult, takeToken } from '../../store/keys/buckets.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { Context } from './context.ts';
 
 /**

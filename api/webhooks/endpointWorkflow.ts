@@ -6,7 +6,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { retryUntilAborted } from '../../platform/retryUntilAborted.ts';
+import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
 import type { Resend } from '../../store/webhooks/deliveries.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { retryUntilAborted } from '../../platform/retryUntilAborted.ts';
+import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { moreEvents, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { dispatchEvents } from '../../workflows/dispatchEvents.ts';
 

@@ -1,4 +1,6 @@
 import type { Db } from 'mongodb';
+import type { Checks } from '../../platform/readiness.ts';
+import type { Store } from './mongo.ts';
 
 interface ProbeDoc {
   _id: string;
@@ -7,6 +9,8 @@ interface ProbeDoc {
 
 /** Id of the document that all processes write. */
 const ID = 'probe';
+/** Timeout in milliseconds of each operation of a health check. */
+const TIMEOUT_MS = 2000;
 
 /**
  * Checks MongoDB by writing and reading one document with majority concerns, as the ledger steps of a call do. A
@@ -22,3 +26,8 @@ export async function probeDatabase(db: Db, timeoutMs: number): Promise<void> {
   await probes.updateOne({ _id: ID }, { $currentDate: { at: true } }, { upsert: true, timeoutMS: timeoutMs });
   await probes.findOne({ _id: ID }, { timeoutMS: timeoutMs });
 }
+
+/** The health check of MongoDB. */
+export const mongodbCheck = ({ db }: Pick<Store, 'db'>): Checks => ({
+  mongodb: () => probeDatabase(db, TIMEOUT_MS),
+});
