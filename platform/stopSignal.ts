@@ -4,6 +4,11 @@
  */
 const ORPHAN_MS = 15_000;
 
+/** A process was told to stop before it had started. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError';
+}
+
 /**
  * Returns a signal that aborts on SIGINT, SIGTERM or the exit of the parent process, which closes the IPC channel.
  *

@@ -75,30 +75,19 @@ import { createPageRouter } from './pageRouter.ts';
 import { scriptFile } from './scriptFile.ts';
 import { styleSheets } from './styleSheet.ts';
 
-interface Dependencies {
+/** What other areas of the API do for the dashboard. */
+export interface DashboardServices {
   forwardToAuth: ForwardToAuth;
   confirmPassword: ConfirmPassword;
-  passkeys: Passkeys;
   passkeySteps: PasskeySteps;
-  countMail: AttemptLimit['countMail'];
-  pageLimit: PageLimit;
   auth: Auth;
   mails: Mails;
   sessions: Sessions;
-  accounts: Accounts;
-  registry: Registry;
-  lists: Lists;
-  search: Search;
   contents: CallContents;
   payments: Payments;
-  usageOf(accountId: string, days: number): Promise<DailyUsage[]>;
+  /** Null if Stripe is not configured. */
+  stripe: StripeService | null;
   exportAccount: ExportAccount;
-  /** Takes the right to export an account; null while another export of it runs. */
-  leaseExport(accountId: string, onLost: () => void): Promise<ExportLease | null>;
-  /** Closes an account. @returns the ids of its webhook endpoints, which were deleted */
-  closeAccount(account: { accountId: string; email: string; actor: Actor }): Promise<string[]>;
-  /** Writes to the security log of an account. */
-  recordSecurity(event: SecurityEvent): Promise<void>;
   keys: Keys;
   oauth: OauthServer;
   connections: Connections;
@@ -106,9 +95,25 @@ interface Dependencies {
   webhooks: Webhooks;
   toolCallService: ToolCallService;
   dispatchEvents: DispatchEvents;
-  /** Null if Stripe is not configured. */
-  stripe: StripeService | null;
   incidents: Incidents;
+  readiness: () => Promise<Readiness>;
+}
+
+interface Dependencies extends DashboardServices {
+  passkeys: Passkeys;
+  countMail: AttemptLimit['countMail'];
+  pageLimit: PageLimit;
+  accounts: Accounts;
+  registry: Registry;
+  lists: Lists;
+  search: Search;
+  usageOf(accountId: string, days: number): Promise<DailyUsage[]>;
+  /** Takes the right to export an account; null while another export of it runs. */
+  leaseExport(accountId: string, onLost: () => void): Promise<ExportLease | null>;
+  /** Closes an account. @returns the ids of its webhook endpoints, which were deleted */
+  closeAccount(account: { accountId: string; email: string; actor: Actor }): Promise<string[]>;
+  /** Writes to the security log of an account. */
+  recordSecurity(event: SecurityEvent): Promise<void>;
   broadcasts: Broadcasts;
   suspendAccount(accountId: string, reason: string, operator: GrantOperator): Promise<AccountDoc>;
   liftSuspension(accountId: string, operator: GrantOperator): Promise<AccountDoc>;
@@ -116,7 +121,6 @@ interface Dependencies {
   readShares(): Promise<Share[]>;
   /** Returns the states of the task queues in the last hour. */
   readSamples(): Promise<PoolSampleDoc[]>;
-  readiness: () => Promise<Readiness>;
   rateLimit(ctx: Context): Promise<void>;
   /** Null if rate limits are off. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;

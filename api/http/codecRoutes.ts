@@ -2,9 +2,11 @@ import type Router from '@koa/router';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import type { Middleware } from 'koa';
+import { createCodec } from '../../platform/temporal/codec.ts';
 import type { Env } from '../../schemas/env.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Sessions } from '../auth/sessions.ts';
+import type { ApiCore } from '../core.ts';
 import { readJson } from './body.ts';
 import type { Context, State } from './context.ts';
 import { createValidator } from './validator.ts';
@@ -46,12 +48,17 @@ interface Dependencies {
   env: Pick<Env, 'PUBLIC_URL' | 'TEMPORAL_UI_URL'>;
 }
 
+/** Creates the endpoint that decrypts payloads of Temporal for operators. */
+export const createCodecArea = ({ env, keyring }: ApiCore, { sessions }: { sessions: Sessions }) => ({
+  routes: (router: Router<State>) => codecRoutes(router, { sessions, codec: createCodec(keyring), env }),
+});
+
 /**
  * Registers the endpoint through which the Temporal UI shows operators the decrypted payloads of workflow histories.
  * Of the remote codec protocol (https://docs.temporal.io/remote-data-encoding) only `decode` is needed. CORS permits
  * only the origin of the UI.
  */
-export function codecRoutes(router: Router<State>, { sessions, codec, env }: Dependencies): void {
+function codecRoutes(router: Router<State>, { sessions, codec, env }: Dependencies): void {
   const uiOrigin = env.TEMPORAL_UI_URL === null ? null : new URL(env.TEMPORAL_UI_URL).origin;
   const validate = createValidator()<{ payloads: Record<string, unknown>[] }>(BODY);
 

@@ -1,6 +1,8 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import { drain, listen } from '../../platform/listen.ts';
+import type { ApiCore } from '../core.ts';
 import { answerClientError, answerConnect } from './clientError.ts';
-import { type ConnectionLimits, limitConnections } from './connectionLimit.ts';
+import { addressLimit, type ConnectionLimits, limitConnections } from './connectionLimit.ts';
 import { oneAtATime } from './requestQueue.ts';
 
 const LIMITS = {
@@ -53,4 +55,13 @@ export function createPublicServer(listener: RequestListener, limits: Partial<Li
   // 10.1.1); the refusal of Node.js would have no body.
   server.on('checkExpectation', queued);
   return server;
+}
+
+/** Listens on the port of the API. @returns the URL of the port */
+export async function listenPublicly(core: ApiCore, listener: RequestListener): Promise<string> {
+  const { env } = core;
+  const server = createPublicServer(listener, { perAddress: env.TRUST_PROXY ? null : addressLimit(env) });
+  const baseUrl = await listen(core.open.adopt(server, drain), env.HOST, env.PORT);
+  core.setBaseUrl(baseUrl);
+  return baseUrl;
 }

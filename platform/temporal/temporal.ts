@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection, type TLSConfig } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { type Env, EnvError } from '../../schemas/env.ts';
+import type { Core } from '../core.ts';
+import { retryStart } from '../retryStart.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import { createCodec } from './codec.ts';
 import { traceWorkflowStarts } from './temporalTracing.ts';
@@ -12,6 +14,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Maximum pause between attempts to reconnect. gRPC's default of two minutes would prolong an outage by up to as much. */
 const RECONNECT_MS = 2000;
+
+/** Whether a first connection can succeed later; the errors of an unreachable server have neither a type nor a code. */
+export const isUnavailable = (error: unknown): boolean => !(error instanceof EnvError);
 
 /** Data converter of clients and workers: encrypts payloads and failures with the codec. */
 export const dataConverter = (keyring: Keyring): DataConverter => ({
@@ -38,11 +43,11 @@ interface Server {
  * Returns the address of Temporal, which every process requires except the one that starts the local stack, and its TLS
  * options. The files of the certificates are read once; restart the process to use new ones.
  *
- * @throws EnvError with one line that names the variable whose file cannot be read
+ * @throws EnvError with one line that names the variable that is missing, or whose file cannot be read
  */
 export function temporalServer(env: TemporalEnv): Server {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_TLS_SERVER_NAME: serverName = null } = env;
-  if (address === null) throw new Error('TEMPORAL_ADDRESS is not set');
+  if (address === null) throw new EnvError('TEMPORAL_ADDRESS: must be set');
   const read = (name: TlsFiles): Buffer | null => {
     const path = env[name] ?? null;
     if (path === null) return null;
@@ -78,16 +83,31 @@ export async function connectClient(
   keyring: Keyring,
   retries = true,
 ): Promise<Client> {
-  const connection = await Connection.connect({
+  const connection = Connection.lazy({
     ...temporalServer(env),
     connectTimeout: CONNECT_TIMEOUT_MS,
     channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     ...(retries ? {} : { interceptors: [] }),
   });
+  try {
+    await connection.ensureConnected();
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
   return new Client({
     connection,
     namespace: env.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(keyring),
     interceptors: { workflow: [traceWorkflowStarts] },
   });
+}
+
+/** Connects the client of a process that starts, which closes it at its end. @param retries as of `connectClient` */
+export async function openClient(core: Core, keyring: Keyring, retries: boolean): Promise<Client> {
+  const client = await retryStart(core, 'temporal', isUnavailable, () =>
+    connectClient(core.env, keyring, retries),
+  );
+  core.open.defer(() => client.connection.close());
+  return client;
 }

@@ -1,0 +1,85 @@
+import type Router from '@koa/router';
+import { createCallContents } from '../../store/calls/callContents.ts';
+import { createCalls } from '../../store/calls/calls.ts';
+import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
+import { createResults, deleteStored, mongodbPieces } from '../../store/calls/results.ts';
+import { createLedger } from '../../store/ledger/ledger.ts';
+import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import { untilStoreAnswers } from '../../store/mongo/connectStore.ts';
+import { openLease } from '../../store/mongo/lease.ts';
+import { createAuthenticate } from '../auth/authenticate.ts';
+import type { ApiCore } from '../core.ts';
+import type { State } from '../http/context.ts';
+import type { InternalPort } from '../internalPort.ts';
+import type { DispatchEvents } from '../webhooks/startDispatch.ts';
+import { createCallRunner, MAX_RUNNING } from './callRunner.ts';
+import { createKeptResults } from './keptResults.ts';
+import { createTimeoutLimit } from './timeoutLimit.ts';
+import { createToolCallService } from './toolCallService.ts';
+import { toolRoutes } from './toolRoutes.ts';
+import { createUncharged } from './uncharged.ts';
+import { createUploadPlaces } from './uploadPlaces.ts';
+
+interface Services extends Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'> {
+  dispatchEvents: DispatchEvents;
+}
+
+/** Creates the calls of tools: the records of this process in MongoDB, and what runs a call. */
+export async function createCallsArea(core: ApiCore, services: Services) {
+  const { env, log, registry, store, client, keyring, accounts, apiKeys, apiMetrics, limits, open } = core;
+  const { onError } = core;
+  const { outages, vault, vaultUrl, dispatchEvents } = services;
+  const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
+  const lease = open.adopt(await untilStoreAnswers(core, () => openLease(store, onError)), (it) =>
+    it.release(),
+  );
+  const answers = open.adopt(createPendingAnswers(store, lease, onError), (it) => it.close());
+  const onLeftOut = (calls: number) =>
+    log.warn({ calls }, 'input and output of calls were not kept, because too many waited to be written');
+  const contents = open.adopt(createCallContents(store, keyring, onError, onLeftOut), (it) => it.close());
+  const runner = createCallRunner({
+    client,
+    calls: createCalls(store),
+    ledger,
+    results: createResults(mongodbPieces(store), keyring),
+    deleteInput: (reference) => deleteStored(store, reference),
+    keptResults: createKeptResults(store, env.RATE_LIMIT, log),
+    uncharged: createUncharged({ client, store, limit: env.RATE_LIMIT, log }),
+    dispatchEvents,
+    answers,
+    undelivered: createUndelivered({ store, ledger, accounts }),
+    outages,
+    vault,
+    keyring,
+    vaultUrl,
+    limits: env,
+    log,
+  });
+  const toolCallService = createToolCallService({
+    registry,
+    runner,
+    metrics: apiMetrics,
+    outages,
+    accounts,
+    contents,
+    timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
+      log.warn({ err: error }, 'a call that ended at its time limit was not counted'),
+    ),
+    maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
+  });
+  const uploads = createUploadPlaces();
+  return {
+    toolCallService,
+    contents,
+    uploads,
+    routes: (router: Router<State>) =>
+      toolRoutes(router, {
+        registry,
+        toolCallService,
+        outages,
+        uploads,
+        authenticate: createAuthenticate({ apiKeys, accounts, onFailure: limits.onFailure }),
+        rateLimit: limits.rateLimit,
+      }),
+  };
+}

@@ -1,0 +1,70 @@
+import type { Client } from '@temporalio/client';
+import { ownPorts } from '../egress/own.ts';
+import type { Core } from '../platform/core.ts';
+import { addReservedPorts } from '../platform/reservedPorts.ts';
+import { type Keyring, loadKeyring } from '../platform/secrets/keyring.ts';
+import { openClient } from '../platform/temporal/temporal.ts';
+import { type Accounts, createAccounts } from '../store/accounts/accounts.ts';
+import { type ApiKeys, createApiKeys } from '../store/keys/apiKeys.ts';
+import { ensureResource } from '../store/keys/connections.ts';
+import { connectStore } from '../store/mongo/connectStore.ts';
+import { ensureIndexes } from '../store/mongo/indexes.ts';
+import { createLists, type Lists } from '../store/mongo/lists.ts';
+import type { Store } from '../store/mongo/mongo.ts';
+import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
+import { type ApiMetrics, createApiMetrics } from './http/metrics.ts';
+import { createLimits, type Limits } from './limits.ts';
+
+/** What every area of the API is made from. */
+export interface ApiCore extends Core {
+  readonly keyring: Keyring;
+  readonly store: Store;
+  readonly client: Client;
+  readonly apiMetrics: ApiMetrics;
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+  readonly lists: Lists;
+  readonly limits: Limits;
+  /** Ports of the installation, to which the egress guard permits no connection; grows while the process starts. */
+  readonly ports: number[];
+  /** Returns the URL of the API: PUBLIC_URL, or the address on which the API listens, which is known from the first request on. */
+  publicUrl(): string;
+  /** Adds the port of a server of this process to `ports`. */
+  addPort(url: string): void;
+  /** Sets the URL on which the API listens. */
+  setBaseUrl(url: string): void;
+}
+
+/** Connects the API to MongoDB, whose indexes it makes, and to Temporal. @throws EnvError */
+export async function createApiCore(core: Core): Promise<ApiCore> {
+  const { env, open, onError } = core;
+  const keyring = loadKeyring(env);
+  const store = await connectStore(core, async (store) => {
+    await assertMasterKeys(store, keyring);
+    await ensureIndexes(store);
+    await ensureResource(store);
+  });
+  const client = await openClient(core, keyring, false);
+  const ports = ownPorts(env);
+  addReservedPorts(ports);
+  const addPort = (url: string) => void ports.push(Number(new URL(url).port));
+  let publicUrl = env.PUBLIC_URL ?? '';
+  return {
+    ...core,
+    keyring,
+    store,
+    client,
+    apiMetrics: createApiMetrics(core.metrics),
+    accounts: createAccounts(store),
+    apiKeys: open.adopt(createApiKeys(store, onError), (it) => it.flush()),
+    lists: createLists(store),
+    limits: createLimits(store, env.RATE_LIMIT),
+    ports,
+    publicUrl: () => publicUrl,
+    addPort,
+    setBaseUrl(url) {
+      addPort(url);
+      if (publicUrl === '') publicUrl = url;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type Router from '@koa/router';
+import type { Connections } from '../../store/keys/connections.ts';
+import { createAuthenticate } from '../auth/authenticate.ts';
+import type { OauthServer } from '../auth/oauthServer.ts';
+import type { Outages } from '../calls/outages.ts';
+import type { ToolCallService } from '../calls/toolCallService.ts';
+import type { UploadPlaces } from '../calls/uploadPlaces.ts';
+import type { ApiCore } from '../core.ts';
+import type { State } from '../http/context.ts';
+import { mcpRoutes } from './mcpRoutes.ts';
+import { createMcpServers } from './mcpServer.ts';
+
+interface Services {
+  oauth: OauthServer;
+  connections: Connections;
+  toolCallService: ToolCallService;
+  outages: Outages;
+  uploads: UploadPlaces;
+}
+
+/** Creates the endpoint of the Model Context Protocol. */
+export const createMcpArea = (core: ApiCore, services: Services) => ({
+  routes(router: Router<State>) {
+    const { env, log, registry, accounts, apiKeys, lists, limits } = core;
+    const { oauth, connections, toolCallService, outages, uploads } = services;
+    mcpRoutes(router, {
+      registry,
+      outages,
+      uploads,
+      publicUrl: env.PUBLIC_URL,
+      oauth,
+      authenticate: createAuthenticate({
+        accounts,
+        onFailure: limits.onFailure,
+        // Only this endpoint accepts access tokens; they have another form than keys.
+        apiKeys: {
+          ...apiKeys,
+          authenticate: async (token) =>
+            (await apiKeys.authenticate(token)) ?? (await connections.authenticate(token)),
+        },
+      }),
+      createServer: createMcpServers({
+        registry,
+        lists,
+        toolCallService,
+        outages,
+        rateLimit: limits.rateLimit,
+        log,
+      }),
+      onError: (error) => log.debug({ err: error }, 'MCP request refused'),
+    });
+  },
+});

@@ -1,0 +1,17 @@
+import type Router from '@koa/router';
+import type { ApiCore } from '../core.ts';
+import type { State } from '../http/context.ts';
+import type { InternalPort } from '../internalPort.ts';
+import { docsRoutes } from './docsRoutes.ts';
+import { metaRoutes } from './metaRoutes.ts';
+
+/** Creates the health checks, the price list, the OpenAPI document and its page. */
+export const createOpenapiArea = (
+  { env, registry }: ApiCore,
+  { readiness }: Pick<InternalPort, 'readiness'>,
+) => ({
+  routes(router: Router<State>) {
+    metaRoutes(router, registry, env.PUBLIC_URL, readiness);
+    docsRoutes(router, env.PUBLIC_URL);
+  },
+});

@@ -1,0 +1,49 @@
+import { MongoParseError, MongoServerError } from 'mongodb';
+import type { Core } from '../../platform/core.ts';
+import { retryStart } from '../../platform/retryStart.ts';
+import { EnvError } from '../../schemas/env.ts';
+import { isTransient, openStore, type Store } from './mongo.ts';
+
+/**
+ * Codes of the errors with which a server answers that cannot work at the moment. Those of a server that starts, stops or
+ * is not primary are the retryable ones of the driver specifications; the others are those of commands that wait too long
+ * for a lock or an index build of another process.
+ *
+ * Source: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml
+ */
+const BUSY: ReadonlySet<unknown> = new Set([
+  ...[6, 7, 89, 91, 189, 262, 9001, 10_107, 11_600, 11_602, 13_435, 13_436],
+  ...[24, 46, 50, 112, 276, 11_601, 12_586, 12_587],
+]);
+
+/** Whether a step of the start can succeed later: without wrong credentials, and without contradictory indexes. */
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof MongoServerError
+    ? BUSY.has(error.code)
+    : isTransient(error) && !(error instanceof MongoParseError);
+
+/** Repeats a step of the start of a process while MongoDB is unavailable. @throws as `retryStart` */
+export const untilStoreAnswers = <T>(
+  core: Pick<Core, 'log' | 'stopping'>,
+  step: () => Promise<T>,
+): Promise<T> => retryStart(core, 'mongodb', isUnavailable, step);
+
+/**
+ * Opens the database of a process, and prepares it.
+ *
+ * @param prepare makes or checks what the process needs in the database; repeated while MongoDB is unavailable
+ * @throws EnvError if MONGODB_URI is missing; the errors of `prepare` and of `retryStart`
+ */
+export async function connectStore(
+  core: Pick<Core, 'env' | 'isTraced' | 'log' | 'open' | 'stopping'>,
+  prepare: (store: Store) => Promise<void>,
+): Promise<Store> {
+  const { MONGODB_URI } = core.env;
+  if (MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
+  const store = core.open.adopt(
+    await untilStoreAnswers(core, () => openStore(MONGODB_URI, undefined, core.isTraced)),
+    (it) => it.close(),
+  );
+  await untilStoreAnswers(core, () => prepare(store));
+  return store;
+}
