@@ -12,7 +12,7 @@ const statusOf = (error: unknown): number | null =>
  * Whether an error is a temporary fault of Temporal or of the connection to Temporal. NamespaceNotFound is one, because an
  * overloaded Temporal server reports existing namespaces as not found.
  */
-function isTransient(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return true;
   const status = statusOf(error) ?? (error instanceof GrpcError ? statusOf(error.cause) : null);
   return (error instanceof GrpcError || status !== null) && status !== INVALID_ARGUMENT;

@@ -16,7 +16,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const RECONNECT_MS = 2000;
 
 /** Whether a first connection can succeed later; the errors of an unreachable server have neither a type nor a code. */
-export const isUnavailable = (error: unknown): boolean => !(error instanceof EnvError);
+const isUnavailable = (error: unknown): boolean => !(error instanceof EnvError);
 
 /** Data converter of clients and workers: encrypts payloads and failures with the codec. */
 export const dataConverter = (keyring: Keyring): DataConverter => ({

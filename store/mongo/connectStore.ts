@@ -1,7 +1,7 @@
 import { MongoParseError, MongoServerError } from 'mongodb';
 import type { Core } from '../../platform/core.ts';
 import { retryStart } from '../../platform/retryStart.ts';
-import { EnvError } from '../../schemas/env.ts';
+import { type Env, EnvError } from '../../schemas/env.ts';
 import { isTransient, openStore, type Store } from './mongo.ts';
 
 /**
@@ -22,6 +22,12 @@ const isUnavailable = (error: unknown): boolean =>
     ? BUSY.has(error.code)
     : isTransient(error) && !(error instanceof MongoParseError);
 
+/** Returns the connection string. @throws EnvError if it is not set */
+export function mongodbUri({ MONGODB_URI }: Pick<Env, 'MONGODB_URI'>): string {
+  if (MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
+  return MONGODB_URI;
+}
+
 /** Repeats a step of the start of a process while MongoDB is unavailable. @throws as `retryStart` */
 export const untilStoreAnswers = <T>(
   core: Pick<Core, 'log' | 'stopping'>,
@@ -36,12 +42,11 @@ export const untilStoreAnswers = <T>(
  */
 export async function connectStore(
   core: Pick<Core, 'env' | 'isTraced' | 'log' | 'open' | 'stopping'>,
-  prepare: (store: Store) => Promise<void>,
+  prepare: (store: Store) => Promise<void> = async () => undefined,
 ): Promise<Store> {
-  const { MONGODB_URI } = core.env;
-  if (MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
+  const uri = mongodbUri(core.env);
   const store = core.open.adopt(
-    await untilStoreAnswers(core, () => openStore(MONGODB_URI, undefined, core.isTraced)),
+    await untilStoreAnswers(core, () => openStore(uri, undefined, core.isTraced)),
     (it) => it.close(),
   );
   await untilStoreAnswers(core, () => prepare(store));

@@ -9,18 +9,16 @@ import { createGatewayServer } from '../../egress/gatewayServer.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { ownPorts } from '../../egress/own.ts';
 import { createResolver } from '../../egress/resolver.ts';
+import { openCore } from '../../platform/core.ts';
 import { createInternalServer } from '../../platform/internalServer.ts';
 import { drain, isWildcard, listen } from '../../platform/listen.ts';
-import { createLog } from '../../platform/log.ts';
-import { createRegistry, observeReadiness } from '../../platform/metricsRegistry.ts';
+import { observeReadiness } from '../../platform/metricsRegistry.ts';
 import { createReadiness } from '../../platform/readiness.ts';
 import { runMain } from '../../platform/runMain.ts';
-import { stopSignal } from '../../platform/stopSignal.ts';
 import { temporalServer } from '../../platform/temporal/temporal.ts';
-import { EnvError, readEnv } from '../../schemas/env.ts';
-import { loadRegistry } from '../../schemas/registry.ts';
+import { EnvError } from '../../schemas/env.ts';
 import { mongodbPieces } from '../../store/calls/results.ts';
-import { openStore } from '../../store/mongo/mongo.ts';
+import { connectStore } from '../../store/mongo/connectStore.ts';
 import { createPiecesServer } from './piecesServer.ts';
 import { createTaskTokens } from './taskTokens.ts';
 import { createTemporalGate } from './temporalGate.ts';
@@ -62,17 +60,11 @@ const nodeOptions = ({
  * to targets, to their task queue in Temporal, and to the storage of large results. It needs no master key.
  */
 async function main(): Promise<void> {
-  const stopping = stopSignal();
-  const env = readEnv();
-  const log = createLog(env, 'gateway', await loadRegistry());
-  if (env.MONGODB_URI === null) throw new EnvError('MONGODB_URI: must be set');
+  await using core = await openCore('gateway');
+  const { env, log, metrics, stopping, open } = core;
   const certificates = readCertificates(env.GATEWAY_CERTIFICATES);
   const { address, tls } = temporalServer(env);
-
-  await using open = new AsyncDisposableStack();
-  const store = open.adopt(await openStore(env.MONGODB_URI), (it) => it.close());
-  const pieces = mongodbPieces(store);
-  const metrics = createRegistry('gateway');
+  const pieces = mongodbPieces(await connectStore(core));
   const readiness = createReadiness({ mongodb: () => pieces.get(NO_PIECE) });
   observeReadiness(metrics, readiness);
   const internal = open.adopt(

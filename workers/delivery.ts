@@ -1,0 +1,24 @@
+import { createResolver } from '../egress/resolver.ts';
+import { allowHost } from '../schemas/formats/allow.ts';
+import { createDeliveryAttempts } from '../store/webhooks/deliveryAttempts.ts';
+import type { WorkerCore } from './core.ts';
+import { observeDeliveries } from './metrics.ts';
+import { deliversToLocalhost, deliveryWorker, type PoolOptions } from './pools.ts';
+
+/** Creates the worker that posts to webhook endpoints. */
+export function createDelivery(core: WorkerCore): PoolOptions {
+  const { env, keyring, metrics } = core;
+  const store = core.requireStore();
+  const localhost = deliversToLocalhost(env);
+  return deliveryWorker({
+    store,
+    keyring,
+    attempts: createDeliveryAttempts(store),
+    egress: core.createGuard({
+      resolver: createResolver({ servers: env.DNS_SERVERS }),
+      allow: [...(localhost ? [allowHost('localhost', null)] : []), ...env.EGRESS_ALLOW],
+    }),
+    localhost,
+    observe: observeDeliveries(metrics),
+  });
+}
