@@ -11,7 +11,7 @@ const RECOVERED_MS = 30_000;
 
 /** Changes an account in a transaction that it never ends. Arguments: URI of the database, id of the account. */
 const SCRIPT = `
-  import { openStore } from './store/mongo.ts';
+  import { openStore } from './store/mongo/mongo.ts';
   const [uri, _id] = process.argv.slice(1);
   const store = await openStore(uri);
   await store.transaction(async (session) => {
