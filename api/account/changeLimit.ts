@@ -1,8 +1,8 @@
-import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ApiKeys } from '../../store/keys/apiKeys.ts';
 import type { Connections } from '../../store/keys/connections.ts';
+import { countEvent, createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
 
@@ -19,24 +19,18 @@ export type CountChange = (accountId: string) => Promise<void>;
 /** Creates the limit, which all API processes share. @param limit null disables it */
 export function createChangeLimit(store: Store, limit: RateLimit | null): CountChange {
   if (limit === null) return async () => undefined;
-  const limiter = new RateLimiterMongo({
-    storeClient: store.client,
-    dbName: store.db.databaseName,
-    tableName: 'attempts',
-    keyPrefix: 'account-change',
-    points: CHANGES_PER_DAY,
-    duration: DAY_SECONDS,
+  const changes = createCounter(store, {
+    name: 'account-change',
+    max: CHANGES_PER_DAY,
+    seconds: DAY_SECONDS,
   });
   return async (accountId) => {
-    try {
-      await limiter.consume(accountId);
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error;
-      throw new ServiceError('rate_limited', {
-        detail: `An account can change keys and webhook endpoints ${CHANGES_PER_DAY} times a day.`,
-        retryAfter: Math.max(1, Math.ceil(error.msBeforeNext / 1000)),
-      });
-    }
+    const retryAfter = await countEvent(changes, accountId);
+    if (retryAfter === null) return;
+    throw new ServiceError('rate_limited', {
+      detail: `An account can change keys and webhook endpoints ${CHANGES_PER_DAY} times a day.`,
+      retryAfter,
+    });
   };
 }
 

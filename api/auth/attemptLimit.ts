@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { countEvent, createCounter, secondsLeft } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { addressKey } from './addressKey.ts';
 
@@ -99,25 +100,21 @@ export const emailKey = (email: string): string =>
 
 const bothKey = (email: string, address: string): string => `${emailKey(email)} ${addressKey(address)}`;
 
-const tooMany = ({ msBeforeNext }: RateLimiterRes): ServiceError =>
+const tooMany = (retryAfter: number): ServiceError =>
   new ServiceError('rate_limited', {
     detail: 'Too many attempts. Wait the number of seconds in the Retry-After header, then retry.',
-    retryAfter: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+    retryAfter,
   });
 
-async function consume(limiter: RateLimiterMongo, key: string): Promise<void> {
-  try {
-    await limiter.consume(key);
-  } catch (error) {
-    if (!(error instanceof RateLimiterRes)) throw error;
-    throw tooMany(error);
-  }
+async function consume(counter: RateLimiterMongo, key: string): Promise<void> {
+  const retryAfter = await countEvent(counter, key);
+  if (retryAfter !== null) throw tooMany(retryAfter);
 }
 
-/** Throws rate_limited if the key has no points left, without counting. */
-async function assertLeft(limiter: RateLimiterMongo, key: string): Promise<void> {
-  const counted = await limiter.get(key);
-  if (counted !== null && counted.remainingPoints <= 0) throw tooMany(counted);
+/** Throws rate_limited if the key has reached the maximum, without counting. */
+async function assertLeft(counter: RateLimiterMongo, key: string): Promise<void> {
+  const counted = await counter.get(key);
+  if (counted !== null && counted.remainingPoints <= 0) throw tooMany(secondsLeft(counted));
 }
 
 /** Key under which correct passwords are counted; null if the request names no account. */
@@ -137,27 +134,20 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       countRegistration: async () => undefined,
       countChange: async () => undefined,
     };
-  const limiter = (keyPrefix: string, points: number, duration: number) =>
-    new RateLimiterMongo({
-      storeClient: store.client,
-      dbName: store.db.databaseName,
-      tableName: 'attempts',
-      keyPrefix,
-      points,
-      duration,
-    });
-  const byDevice = limiter('device', ATTEMPTS_BY_DEVICE, ATTEMPT_WINDOW_SECONDS);
-  const byBoth = limiter('email-address', ATTEMPTS_BY_EMAIL_AND_ADDRESS, ATTEMPT_WINDOW_SECONDS);
-  const byEmail = limiter('email', ATTEMPTS_BY_EMAIL, ATTEMPT_WINDOW_SECONDS);
-  const byAddress = limiter('address', ATTEMPTS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
-  const checks = limiter('check', CHECKS_BY_ADDRESS, CHECK_WINDOW_SECONDS);
-  const correct = limiter('correct', CORRECT_BY_SOURCE, CHECK_WINDOW_SECONDS);
-  const passkeys = limiter('passkey', PASSKEYS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
-  const signUps = limiter('sign-up', SIGN_UPS_BY_ADDRESS, SIGN_UP_WINDOW_SECONDS);
-  const mailsTo = limiter('mail-to', MAILS_TO_EMAIL, MAIL_WINDOW_SECONDS);
-  const mailsBy = limiter('mail-by', MAILS_BY_ADDRESS, MAIL_WINDOW_SECONDS);
-  const registrations = limiter('register', REGISTRATIONS_BY_ADDRESS, REGISTRATION_WINDOW_SECONDS);
-  const changes = limiter('change', CHANGES_BY_ADDRESS, CHANGE_WINDOW_SECONDS);
+  const counter = (name: string, max: number, seconds: number) =>
+    createCounter(store, { name, max, seconds });
+  const byDevice = counter('device', ATTEMPTS_BY_DEVICE, ATTEMPT_WINDOW_SECONDS);
+  const byBoth = counter('email-address', ATTEMPTS_BY_EMAIL_AND_ADDRESS, ATTEMPT_WINDOW_SECONDS);
+  const byEmail = counter('email', ATTEMPTS_BY_EMAIL, ATTEMPT_WINDOW_SECONDS);
+  const byAddress = counter('address', ATTEMPTS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
+  const checks = counter('check', CHECKS_BY_ADDRESS, CHECK_WINDOW_SECONDS);
+  const correct = counter('correct', CORRECT_BY_SOURCE, CHECK_WINDOW_SECONDS);
+  const passkeys = counter('passkey', PASSKEYS_BY_ADDRESS, ATTEMPT_WINDOW_SECONDS);
+  const signUps = counter('sign-up', SIGN_UPS_BY_ADDRESS, SIGN_UP_WINDOW_SECONDS);
+  const mailsTo = counter('mail-to', MAILS_TO_EMAIL, MAIL_WINDOW_SECONDS);
+  const mailsBy = counter('mail-by', MAILS_BY_ADDRESS, MAIL_WINDOW_SECONDS);
+  const registrations = counter('register', REGISTRATIONS_BY_ADDRESS, REGISTRATION_WINDOW_SECONDS);
+  const changes = counter('change', CHANGES_BY_ADDRESS, CHANGE_WINDOW_SECONDS);
   return {
     async countPasswordAttempt(attempt) {
       const { address, email, device } = attempt;

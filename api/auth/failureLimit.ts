@@ -1,7 +1,8 @@
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { countEvent, createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
-import { createAddressLimit } from './addressLimit.ts';
+import { addressKey } from './addressKey.ts';
 import type { FailureLimit } from './authenticate.ts';
 
 /**
@@ -14,10 +15,14 @@ const WINDOW_SECONDS = 60;
 /** Creates the limit on 401 responses per client address. @param limit null disables it */
 export function createFailureLimit(store: Store, limit: RateLimit | null): FailureLimit {
   if (limit === null) return async () => {};
-  const options = { tableName: 'failures', points: FAILURES, windowSeconds: WINDOW_SECONDS };
-  const count = createAddressLimit(store, options);
+  const failures = createCounter(store, {
+    collection: 'failures',
+    max: FAILURES,
+    seconds: WINDOW_SECONDS,
+    blocks: true,
+  });
   return async (address) => {
-    const retryAfter = await count(address);
+    const retryAfter = await countEvent(failures, addressKey(address));
     if (retryAfter !== null) throw new ServiceError('rate_limited', { retryAfter });
   };
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { expireStored, type ResultReference } from '../../store/calls/results.ts';
+import { createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 
 const KB = 1024;
@@ -31,17 +31,9 @@ export function createKeptResults(
   log: Pick<Logger, 'warn'>,
 ): KeptResults {
   if (limit === null) return { count: async () => undefined };
-  const limiter = (keyPrefix: string, points: number) =>
-    new RateLimiterMongo({
-      storeClient: store.client,
-      dbName: store.db.databaseName,
-      tableName: 'attempts',
-      keyPrefix,
-      points,
-      duration: WINDOW_SECONDS,
-    });
-  const byAccount = limiter('kept-results', KEPT_KB.account);
-  const byInstallation = limiter('kept-results-of', KEPT_KB.installation);
+  const counter = (name: string, max: number) => createCounter(store, { name, max, seconds: WINDOW_SECONDS });
+  const byAccount = counter('kept-results', KEPT_KB.account);
+  const byInstallation = counter('kept-results-of', KEPT_KB.installation);
 
   async function count(accountId: string, result: ResultReference, bytes: number): Promise<void> {
     const size = Math.ceil(bytes / KB);

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
+import { countEvent, createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 
 /** Calls of an account that may end at their time limit, without a charge, within `WINDOW_SECONDS`. */
@@ -34,13 +34,7 @@ export function createTimeoutLimit(
   points = TIMEOUTS,
 ): TimeoutLimit {
   if (limit === null) return { check: () => undefined, count: () => undefined };
-  const limiter = new RateLimiterMongo({
-    storeClient: store.client,
-    dbName: store.db.databaseName,
-    tableName: 'timeouts',
-    points,
-    duration: WINDOW_SECONDS,
-  });
+  const timeouts = createCounter(store, { collection: 'timeouts', max: points, seconds: WINDOW_SECONDS });
   const blocked = new LRUCache<string, true>({ max: BLOCKED });
   return {
     check(accountId) {
@@ -53,11 +47,9 @@ export function createTimeoutLimit(
     },
     count(accountId, code) {
       if (!ENDED_BY_TIME.includes(code)) return;
-      limiter.consume(accountId).catch((error: unknown) => {
-        if (error instanceof RateLimiterRes)
-          blocked.set(accountId, true, { ttl: Math.max(1, error.msBeforeNext) });
-        else onError(error);
-      });
+      countEvent(timeouts, accountId).then((seconds) => {
+        if (seconds !== null) blocked.set(accountId, true, { ttl: seconds * 1000 });
+      }, onError);
     },
   };
 }

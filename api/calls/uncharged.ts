@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { usageOf } from '../../store/billing/usage.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
+import { createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import { TRIAL_ACCOUNT } from '../trial/trialAccount.ts';
@@ -45,14 +45,7 @@ export function createUncharged({ client, store, limit, log }: Dependencies): Un
   const counter =
     limit === null
       ? null
-      : new RateLimiterMongo({
-          storeClient: store.client,
-          dbName: store.db.databaseName,
-          tableName: 'attempts',
-          keyPrefix: 'uncharged',
-          points: FREE_ENDS,
-          duration: WINDOW_SECONDS,
-        });
+      : createCounter(store, { name: 'uncharged', max: FREE_ENDS, seconds: WINDOW_SECONDS });
 
   async function deleteHistory(callId: string): Promise<void> {
     const { namespace } = client.options;

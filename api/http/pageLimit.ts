@@ -1,6 +1,7 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { countEvent } from '../../store/mongo/counters.ts';
 import { addressKey } from '../auth/addressKey.ts';
 import { createFairQueue } from '../calls/fairQueue.ts';
 
@@ -39,15 +40,12 @@ export function createPageLimit(limit: RateLimit | null): PageLimit {
   const places = createFairQueue(PLACES);
   return {
     async count(address) {
-      try {
-        await requests.consume(addressKey(address));
-      } catch (error) {
-        if (!(error instanceof RateLimiterRes)) throw error;
-        throw new ServiceError('rate_limited', {
-          detail: `At most ${REQUESTS} requests per minute without a key are answered to one address.`,
-          retryAfter: Math.max(1, Math.ceil(error.msBeforeNext / 1000)),
-        });
-      }
+      const retryAfter = await countEvent(requests, addressKey(address));
+      if (retryAfter === null) return;
+      throw new ServiceError('rate_limited', {
+        detail: `At most ${REQUESTS} requests per minute without a key are answered to one address.`,
+        retryAfter,
+      });
     },
 
     enter: (address) =>

@@ -1,7 +1,8 @@
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { countEvent, createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
-import { createAddressLimit } from '../auth/addressLimit.ts';
+import { addressKey } from '../auth/addressKey.ts';
 
 /** Maximum number of trial calls per client address and hour. */
 export const TRIALS_BY_ADDRESS = 20;
@@ -13,10 +14,14 @@ export type TrialLimit = (address: string) => Promise<void>;
 /** Creates the limit on trial calls per client address. @param limit null disables it */
 export function createTrialLimit(store: Store, limit: RateLimit | null): TrialLimit {
   if (limit === null) return async () => {};
-  const options = { tableName: 'trials', points: TRIALS_BY_ADDRESS, windowSeconds: WINDOW_SECONDS };
-  const count = createAddressLimit(store, options);
+  const trials = createCounter(store, {
+    collection: 'trials',
+    max: TRIALS_BY_ADDRESS,
+    seconds: WINDOW_SECONDS,
+    blocks: true,
+  });
   return async (address) => {
-    const retryAfter = await count(address);
+    const retryAfter = await countEvent(trials, addressKey(address));
     if (retryAfter === null) return;
     throw new ServiceError('rate_limited', {
       detail: `An address can make ${TRIALS_BY_ADDRESS} trial calls per hour. Try again in ${Math.ceil(retryAfter / 60)} minutes, or create an account; it has free credits.`,

@@ -1,4 +1,5 @@
 import type { Pool } from '../../schemas/tool.ts';
+import { largestCounts } from '../mongo/counters.ts';
 import type { Store } from '../mongo/mongo.ts';
 import type { AccountDoc } from './accountDocs.ts';
 
@@ -21,14 +22,7 @@ export interface Share {
   pausedUntil: Date | null;
 }
 
-/** A counter that rate-limiter-flexible keeps; its key is a prefix, a colon and the id of the account. */
-interface Counter {
-  key: string;
-  points: number;
-  expire: Date | null;
-}
-
-/** Counters by prefix of their keys: `uncharged.ts`, `keptResults.ts` and `changeLimit.ts` of the API write them. */
+/** Names of counters of accounts: `uncharged.ts`, `keptResults.ts` and `changeLimit.ts` of the API write them. */
 const COUNTERS = { uncharged: 'uncharged', keptKb: 'kept-results', changes: 'account-change' } as const;
 const KB = 1024;
 /** Number of accounts that each figure contributes. */
@@ -37,17 +31,6 @@ const MOST = 50;
 const runningOf = ({ running }: Pick<Share, 'running'>): number =>
   Object.values(running).reduce((sum, calls) => sum + calls, 0);
 
-/** The accounts that hold most of a counter. */
-async function largest({ db }: Store, prefix: string): Promise<Map<string, number>> {
-  const rows = await db
-    .collection<Counter>('attempts')
-    .find({ key: { $gte: `${prefix}:`, $lt: `${prefix};` }, expire: { $gt: new Date() } })
-    .sort({ points: -1 })
-    .limit(MOST)
-    .toArray();
-  return new Map(rows.map(({ key, points }) => [key.slice(prefix.length + 1), points]));
-}
-
 /**
  * Returns the accounts that hold most of the service now: those with running calls first, by their number, then those with
  * the most calls without a charge. For operators; reads a few hundred documents.
@@ -55,9 +38,9 @@ async function largest({ db }: Store, prefix: string): Promise<Map<string, numbe
 export async function readShares(store: Store): Promise<Share[]> {
   const fields = { email: 1, running: 1, reserved: 1, suspension: 1, pausedUntil: 1 } as const;
   const [uncharged, keptKb, changes, holding] = await Promise.all([
-    largest(store, COUNTERS.uncharged),
-    largest(store, COUNTERS.keptKb),
-    largest(store, COUNTERS.changes),
+    largestCounts(store, COUNTERS.uncharged, MOST),
+    largestCounts(store, COUNTERS.keptKb, MOST),
+    largestCounts(store, COUNTERS.changes, MOST),
     store.accounts.find({ reserved: { $gt: 0 } }, { projection: { _id: 1, running: 1 } }).toArray(),
   ]);
   const busiest = holding
