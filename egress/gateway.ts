@@ -68,7 +68,7 @@ export function createGateway(url: string): Gateway {
     });
   }
 
-  async function within(method: string, path: string, limits: Limits): Promise<Reply> {
+  async function replyTo(method: string, path: string, limits: Limits): Promise<Reply> {
     using clock = startClock(limits);
     try {
       const reply = await ask(method, path, clock.signal);
@@ -82,7 +82,7 @@ export function createGateway(url: string): Gateway {
 
   return {
     async addresses(name, targetPort, limits) {
-      const { body } = await within('GET', `/addresses/${name}:${targetPort}`, limits);
+      const { body } = await replyTo('GET', `/addresses/${name}:${targetPort}`, limits);
       const list: unknown = JSON.parse(body);
       if (!Array.isArray(list)) throw new ServiceError('target_failed');
       return { addresses: list.map(String), chain: [] };
@@ -91,7 +91,7 @@ export function createGateway(url: string): Gateway {
     async connect({ target }, { address, ...limits }) {
       const { host } = target;
       const name = address ?? (host.kind === 'name' ? host.name : host.address);
-      const { socket } = await within('CONNECT', `${bracketed(name)}:${target.port}`, limits);
+      const { socket } = await replyTo('CONNECT', `${bracketed(name)}:${target.port}`, limits);
       if (socket === null) throw new ServiceError('target_failed');
       return socket;
     },

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Chromium, type ChromiumOptions, startChromium } from './chromium.ts';
 import type { BrowserMetrics } from './metrics.ts';
 import { openPageSession, type PageSession } from './pageSession.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 export interface BrowserSlotOptions extends ChromiumOptions {
   /** A browser is replaced after a random number of calls in this range. */
@@ -113,7 +113,7 @@ export class BrowserSlot implements AsyncDisposable {
     const { browsers } = this.#options.metrics;
     // A crashed browser's processes exit one by one. `ended` is set when the main process exits, so wait for that
     // briefly.
-    await within(chromium.exited, ENDING_MS);
+    await tryFor(chromium.exited, ENDING_MS);
     if (chromium.ended === 'crashed') browsers.crashed += 1;
     else if (chromium.ended === 'memory') browsers.overMemory += 1;
     else browsers.hung += 1;

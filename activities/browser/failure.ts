@@ -4,7 +4,7 @@ import { hasEmptyBody, hasNoDocument } from './page/settled.ts';
 import type { Limits, RenderPage } from './pool.ts';
 import { BrowserLost } from './pool.ts';
 import type { Requests } from './requests.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 /** Error codes (Chromium's `net_error_list.h`) of URLs that Chromium itself refuses to load. */
 const REFUSED =
@@ -26,7 +26,7 @@ const NOT_MODIFIED = 304;
 const ANSWER_MS = 3_000;
 
 const stillAnswers = async (page: Page): Promise<boolean> =>
-  (await within(
+  (await tryFor(
     page.evaluate(() => true),
     ANSWER_MS,
   )) === true;
@@ -49,14 +49,14 @@ async function refusalOf(
   if (page.url().startsWith('about:')) return noPage(new Error('the page navigated to an empty page'));
   const failure = requests.navigation?.failure()?.errorText;
   // The response ended before the first byte of the document. Chromium never paints such a page.
-  if (failure !== undefined && (await within(world.evaluate(hasNoDocument), ANSWER_MS)) === true)
+  if (failure !== undefined && (await tryFor(world.evaluate(hasNoDocument), ANSWER_MS)) === true)
     return new Refusal(failure);
   const response = requests.navigation?.response();
   const status = response?.status() ?? 0;
   if (status < 400) return null;
   if (status === 401 && asksUser(response?.headers()['www-authenticate'] ?? ''))
     return new Refusal('net::ERR_INVALID_AUTH_CREDENTIALS');
-  const empty = await within(world.evaluate(hasEmptyBody), ANSWER_MS);
+  const empty = await tryFor(world.evaluate(hasEmptyBody), ANSWER_MS);
   return empty === true ? new Refusal(`The target answered with status ${status} and an empty body.`) : null;
 }
 

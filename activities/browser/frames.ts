@@ -1,7 +1,7 @@
 import { FRAME, findFrames, replaceFrame, showFrame } from './page/frames.ts';
 import { SCROLLER, scrollTo } from './page/scrollers.ts';
 import type { RenderPage } from './pool.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 const MAX_FRAMES = 20;
 /**
@@ -38,8 +38,8 @@ async function drawFrame(
 export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' | 'client'>): Promise<void> {
   if (renderPage.page.frames().length === 1) return;
   const until = Date.now() + FRAMES_MS;
-  const count = (await within(renderPage.world.evaluate(findFrames, FRAME, MAX_FRAMES), ANSWER_MS)) ?? 0;
+  const count = (await tryFor(renderPage.world.evaluate(findFrames, FRAME, MAX_FRAMES), ANSWER_MS)) ?? 0;
   for (let index = 0; index < count && Date.now() < until; index++)
-    await within(drawFrame(renderPage, index), until - Date.now());
-  if (count > 0) await within(renderPage.world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+    await tryFor(drawFrame(renderPage, index), until - Date.now());
+  if (count > 0) await tryFor(renderPage.world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
 }

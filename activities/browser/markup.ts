@@ -2,7 +2,7 @@ import type { HTTPRequest, Page } from 'puppeteer';
 import { type Decision, intercept } from './intercept.ts';
 import { preventLeaving } from './page/preventLeaving.ts';
 import type { Requests } from './requests.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 /**
  * URL under which the caller's markup is loaded. Relative URLs in the markup do not load, because `http:` is not
@@ -43,7 +43,7 @@ export async function loadMarkup(
   };
   await Promise.all([intercept(page, decide), page.evaluateOnNewDocument(preventLeaving)]);
   const loaded = new AbortController();
-  await within(
+  await tryFor(
     Promise.race([page.goto(ADDRESS, { timeout }), requests.fontsAreSlow(loaded.signal)]),
     timeout,
   );

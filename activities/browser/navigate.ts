@@ -4,7 +4,7 @@ import { assertPage, explainNavigation, noPage } from './failure.ts';
 import { hasNoDocument } from './page/settled.ts';
 import type { Limits, RenderPage } from './pool.ts';
 import type { Requests } from './requests.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 const LOAD_MS = 30_000;
 /** Content types that Chromium opens in a viewer of its own instead of as a page. */
@@ -67,7 +67,7 @@ export async function navigate(
   } catch (error) {
     if (!(error instanceof LoadTimeout)) throw await explainNavigation(error, renderPage, requests, limits);
     const begun = /^https?:/.test(page.url());
-    const empty = begun && (await within(world.evaluate(hasNoDocument), ANSWER_MS)) === true;
+    const empty = begun && (await tryFor(world.evaluate(hasNoDocument), ANSWER_MS)) === true;
     if (begun && !empty) return;
     // Chromium shows a page as soon as the body of its response begins. The proxy sees whether it has begun, except in
     // a TLS tunnel, where the response headers that Chromium reports are used instead.
@@ -75,7 +75,7 @@ export async function navigate(
     const isTls = navigation?.url().startsWith('https:') === true;
     const answered = !begun && (!proxy.isWaiting || (isTls && navigation?.response() != null));
     // A browser that hangs may not have read a response that has arrived, so the target is not to blame.
-    const answers = (await within(page.browser().version(), ANSWER_MS)) !== undefined;
+    const answers = (await tryFor(page.browser().version(), ANSWER_MS)) !== undefined;
     throw new ServiceError(answers && !answered ? 'target_timeout' : 'deadline_exceeded', { cause: error });
   } finally {
     ended.abort();

@@ -15,7 +15,7 @@ import * as promotion from './page/overlays/promotion.ts';
 import * as text from './page/overlays/text.ts';
 import { unlockPage } from './page/overlays/unlockPage.ts';
 import type { RenderPage } from './pool.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 /** Time limit for finding and answering a consent dialog by autoconsent's rules, in milliseconds. */
 const CONSENT_MS = 4_000;
@@ -56,7 +56,7 @@ async function answer(frame: Frame, mainFrame: boolean): Promise<boolean> {
 export async function answerDialogs(page: RenderPage['page']): Promise<boolean> {
   const main = page.mainFrame();
   const answered = await Promise.all(
-    page.frames().map((frame) => within(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
+    page.frames().map((frame) => tryFor(answer(frame, frame === main), CONSENT_MS + HIDE_MS)),
   );
   return answered.includes(true);
 }
@@ -67,6 +67,6 @@ export async function answerDialogs(page: RenderPage['page']): Promise<boolean> 
  */
 export async function hideOverlays({ page, world }: Pick<RenderPage, 'page' | 'world'>): Promise<void> {
   const answered = await answerDialogs(page);
-  const hidden = await within(hideByHeuristics(world), HIDE_MS);
-  if (answered || (hidden ?? 0) > 0) await within(world.evaluate(unlockPage), HIDE_MS);
+  const hidden = await tryFor(hideByHeuristics(world), HIDE_MS);
+  if (answered || (hidden ?? 0) > 0) await tryFor(world.evaluate(unlockPage), HIDE_MS);
 }

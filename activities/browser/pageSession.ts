@@ -2,7 +2,7 @@ import type { BrowserContext, CDPSession, Page } from 'puppeteer';
 import type { Chromium } from './chromium.ts';
 import { type IsolatedWorld, openIsolatedWorld } from './isolatedWorld.ts';
 import { refuseServiceWorkers } from './page/serviceWorkers.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 /**
  * A browser context with an empty page, prepared before the call that will use it arrives. Closing the context deletes
@@ -65,9 +65,9 @@ async function open(chromium: Chromium): Promise<PageSession> {
     client,
     world: await openIsolatedWorld(client),
     lost: Promise.race([crashed, chromium.exited]),
-    answers: async () => (await within(client.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined,
+    answers: async () => (await tryFor(client.send('Page.getLayoutMetrics'), ANSWER_MS)) !== undefined,
     close: async () =>
-      (await within(
+      (await tryFor(
         context.close().then(() => true),
         CLOSE_MS,
       )) === true,
@@ -76,7 +76,7 @@ async function open(chromium: Chromium): Promise<PageSession> {
 
 /** Opens a browser context with an empty page. @throws when the browser opens no page in time */
 export async function openPageSession(chromium: Chromium): Promise<PageSession> {
-  const session = await within(open(chromium), PREPARE_MS);
+  const session = await tryFor(open(chromium), PREPARE_MS);
   if (session === undefined) throw new Error('Chromium did not open a page in time');
   return session;
 }

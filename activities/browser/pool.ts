@@ -11,7 +11,7 @@ import { BrowserSlot, type BrowserSlotOptions } from './browserSlot.ts';
 import type { IsolatedWorld } from './isolatedWorld.ts';
 import { type BrowserMetrics, createMetrics } from './metrics.ts';
 import type { PageSession } from './pageSession.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 /** The browser page of one call, and the proxy of that call, through which all connections of the page go. */
 export interface RenderPage {
@@ -154,7 +154,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     } catch (error) {
       if (error instanceof ServiceError || signal.aborted) throw error;
       // A crash of the browser may first show as an error of the render, so wait briefly for the browser's exit.
-      const isLost = await within(
+      const isLost = await tryFor(
         session.lost.then(() => true),
         Math.min(LOST_MS, deadline - Date.now()),
       );

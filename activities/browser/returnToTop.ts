@@ -11,7 +11,7 @@ import {
 } from './page/scrollHandlers.ts';
 import type { RenderPage } from './pool.ts';
 import type { Requests } from './requests.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 const ANSWER_MS = 2_000;
 /** Milliseconds without a request in which scripts react: they may do so after a pause, and may load images. */
@@ -28,7 +28,7 @@ type Restore = JSHandle<() => void>;
 
 const undo = (restore: Restore | undefined) =>
   restore &&
-  within(
+  tryFor(
     restore.evaluate((run) => run()),
     ANSWER_MS,
   );
@@ -51,31 +51,31 @@ export async function returnToTop(
   viewport: number,
   until: number,
 ): Promise<void> {
-  const measure = () => within(world.evaluate(scrollHeight, SCROLLER), ANSWER_MS);
-  const pretend = () => within(page.evaluateHandle(pretendTallViewport, SCROLLER), ANSWER_MS);
+  const measure = () => tryFor(world.evaluate(scrollHeight, SCROLLER), ANSWER_MS);
+  const pretend = () => tryFor(page.evaluateHandle(pretendTallViewport, SCROLLER), ANSWER_MS);
   const react = () => requests.waitForIdle(REACT_MS, until);
   const finishAnimations = () => {
     const longest = Math.max(0, Math.min(ANIMATED_MS, until - Date.now()));
-    return within(world.evaluate(waitForStyles, STILL_MS, longest), longest + ANSWER_MS);
+    return tryFor(world.evaluate(waitForStyles, STILL_MS, longest), longest + ANSWER_MS);
   };
 
-  const scripted = (await within(world.evaluate(hasScripts), ANSWER_MS)) === true;
+  const scripted = (await tryFor(world.evaluate(hasScripts), ANSWER_MS)) === true;
   const restore = scripted ? await pretend() : undefined;
-  await within(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
-  await within(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
+  await tryFor(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+  await tryFor(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
   if (!scripted) return;
   const before = (await measure()) ?? 0;
-  await within(world.evaluate(notifyResize), ANSWER_MS);
-  await within(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
+  await tryFor(world.evaluate(notifyResize), ANSWER_MS);
+  await tryFor(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
   await Promise.all([react(), finishAnimations()]);
   if (((await measure()) ?? 0) > before + viewport) {
     await undo(restore);
-    await within(world.evaluate(notifyResize), ANSWER_MS);
+    await tryFor(world.evaluate(notifyResize), ANSWER_MS);
     await react();
     const again = await pretend();
-    await within(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
+    await tryFor(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
     await react();
     await undo(again);
   }
-  await within(page.evaluate(stopHandlers, STILL), ANSWER_MS);
+  await tryFor(page.evaluate(stopHandlers, STILL), ANSWER_MS);
 }

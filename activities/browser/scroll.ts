@@ -9,7 +9,7 @@ import { cancelScrollAnimations, placeFixedElements, releaseBackgrounds } from '
 import type { RenderPage } from './pool.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
 import { returnToTop } from './returnToTop.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 const SCROLL_MS = 8_000;
 /** Pause in milliseconds after each scroll step, for content that loads when it becomes visible. */
@@ -36,7 +36,7 @@ export async function keepRevealed(page: Page): Promise<void> {
  */
 export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
   for (const step of [cancelScrollAnimations, releaseBackgrounds, placeFixedElements])
-    await within(world.evaluate(step), ANSWER_MS);
+    await tryFor(world.evaluate(step), ANSWER_MS);
 }
 
 /**
@@ -50,18 +50,18 @@ export async function scrollThrough(
 ): Promise<void> {
   const { world } = scrolled;
   const until = Date.now() + SCROLL_MS;
-  await within(world.evaluate(markScrolling, SCROLLING), ANSWER_MS);
-  await within(world.evaluate(loadLazyContent), ANSWER_MS);
-  let height = (await within(world.evaluate(findScroller, SCROLLER), ANSWER_MS)) ?? 0;
+  await tryFor(world.evaluate(markScrolling, SCROLLING), ANSWER_MS);
+  await tryFor(world.evaluate(loadLazyContent), ANSWER_MS);
+  let height = (await tryFor(world.evaluate(findScroller, SCROLLER), ANSWER_MS)) ?? 0;
   for (let top = step; top < Math.min(height, ceiling) && Date.now() < until - REST_MS; top += step) {
-    const now = await within(world.evaluate(scrollTo, SCROLLER, top), ANSWER_MS);
+    const now = await tryFor(world.evaluate(scrollTo, SCROLLER, top), ANSWER_MS);
     if (now === undefined) break;
     height = now;
     await sleep(STEP_MS);
   }
-  await within(world.evaluate(loadLazyContent), ANSWER_MS);
+  await tryFor(world.evaluate(loadLazyContent), ANSWER_MS);
   await requests.waitForIdle(QUIET_MS, until);
   await returnToTop(scrolled, requests, step, until);
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
-  await within(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, until - Date.now()));
+  await tryFor(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, until - Date.now()));
 }

@@ -4,7 +4,7 @@ import type { IsolatedWorld } from './isolatedWorld.ts';
 import { type Box, isolateSelected, isShown, scrollToSelected } from './page/selected.ts';
 import { waitUntilPainted } from './page/settled.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 const WAIT_MS = 10_000;
 const POLL_MS = 50;
@@ -21,7 +21,7 @@ const REST_MS = 3_000;
 async function waitForSelector(world: IsolatedWorld, selector: string, pointer: string): Promise<void> {
   const until = Date.now() + WAIT_MS;
   for (;;) {
-    const shown = await within(world.evaluate(isShown, selector), ANSWER_MS);
+    const shown = await tryFor(world.evaluate(isShown, selector), ANSWER_MS);
     if (shown === true) return;
     if (shown === null) throw invalidInput([{ pointer, message: 'is not a valid CSS selector' }]);
     if (Date.now() >= until)
@@ -52,11 +52,11 @@ export async function waitFor(
  */
 export async function showSelected(world: IsolatedWorld, requests: Requests, selector: string): Promise<Box> {
   await waitForSelector(world, selector, '/selector');
-  await within(world.evaluate(scrollToSelected, selector), ANSWER_MS);
+  await tryFor(world.evaluate(scrollToSelected, selector), ANSWER_MS);
   await requests.waitForIdle(QUIET_MS, Date.now() + REST_MS);
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
-  await within(world.evaluate(waitUntilPainted, fontsMs), fontsMs + ANSWER_MS);
-  const box = await within(world.evaluate(isolateSelected, selector), ANSWER_MS);
+  await tryFor(world.evaluate(waitUntilPainted, fontsMs), fontsMs + ANSWER_MS);
+  const box = await tryFor(world.evaluate(isolateSelected, selector), ANSWER_MS);
   if (box === null || box === undefined || box.width < 1 || box.height < 1)
     throw invalidInput([{ pointer: '/selector', message: 'matches an element without a size' }]);
   return box;

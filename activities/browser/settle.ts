@@ -1,7 +1,7 @@
 import type { IsolatedWorld } from './isolatedWorld.ts';
 import { canLoadMore, waitUntilPainted } from './page/settled.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
-import { within } from './within.ts';
+import { tryFor } from './tryFor.ts';
 
 /** Milliseconds without a request after which a page counts as loaded; the same as in puppeteer's `networkidle0`. */
 const QUIET_MS = 500;
@@ -21,9 +21,9 @@ const DRAW_MS = 2_000;
  * @returns whether the page was painted in time, which shows that it responds
  */
 export async function settle(world: IsolatedWorld, requests: Requests): Promise<boolean> {
-  const alive = await within(world.evaluate(canLoadMore), ANSWER_MS);
+  const alive = await tryFor(world.evaluate(canLoadMore), ANSWER_MS);
   await requests.waitForIdle(alive === false ? STILL_MS : QUIET_MS, Date.now() + SETTLE_MS);
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
   const done = world.evaluate(waitUntilPainted, fontsMs).then(() => true);
-  return (await within(done, fontsMs + DRAW_MS)) === true;
+  return (await tryFor(done, fontsMs + DRAW_MS)) === true;
 }

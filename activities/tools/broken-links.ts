@@ -21,17 +21,17 @@ export async function run(
 ): Promise<ToolOutput<typeof definition>> {
   const startedAt = performance.now();
   const end = Math.min(deadline, Date.now() + definition.limits.workMs) - MARGIN_MS;
-  const within = (ms: number): number => Math.min(end, Date.now() + ms);
-  const page = await downloadPage(url, { egress, signal, deadline: within(PAGE_MS) });
+  const deadlineIn = (ms: number): number => Math.min(end, Date.now() + ms);
+  const page = await downloadPage(url, { egress, signal, deadline: deadlineIn(PAGE_MS) });
   const { total, links } = await offload<typeof pageLinks>(
     'page-links',
     { page, limit: maxLinks, keepFragments: checkFragments },
-    { signal, deadline: within(PAGE_MS) },
+    { signal, deadline: deadlineIn(PAGE_MS) },
   );
   const byUrl = [...Map.groupBy(links, ({ url: href }) => href.replace(/#.*$/s, ''))];
   const reports = await mapConcurrent(byUrl, CONCURRENCY, signal, async ([href, same], linkSignal) => {
     if (Date.now() >= end) return [];
-    const linkDeadline = within(LINK_MS);
+    const linkDeadline = deadlineIn(LINK_MS);
     try {
       const options = { egress, offload, signal: linkSignal, deadline: linkDeadline };
       const checked = await checkLinks(href, same, options);

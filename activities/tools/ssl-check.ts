@@ -56,15 +56,15 @@ export async function run(
   if (parsed.kind === 'invalid') throw invalidInput([{ pointer: '/host', message: parsed.message }]);
   const { text, port, host } = parsed;
   const target = egress.parseTarget(text, { kind: 'host', port, pointer: '/host' });
-  const within = (ms: number) => ({ signal, deadline: Math.min(deadline, Date.now() + ms) - RESERVE_MS });
-  const limits = within(CHECK_MS);
+  const limitsFor = (ms: number) => ({ signal, deadline: Math.min(deadline, Date.now() + ms) - RESERVE_MS });
+  const limits = limitsFor(CHECK_MS);
   const vetted = await egress.vet(target, limits);
   const presented = await probeTls(egress, vetted, limits);
   const { leaf, issuers, names } = readCertificates(presented.chain);
   const commonNames = [leaf.toLegacyObject().subject.CN ?? []].flat();
   const matchedBy = matchHost(host, names, commonNames);
   const chainError = presented.chainError ?? weakness([leaf, ...issuers], egress.rootOf);
-  const offered = wantsSurvey ? await surveyTls(egress, vetted, within(surveyMs)) : null;
+  const offered = wantsSurvey ? await surveyTls(egress, vetted, limitsFor(surveyMs)) : null;
   return {
     host: host.kind === 'name' ? host.name : host.address,
     ...describe(leaf),
