@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
+import { createFairQueue, type Place } from '../../platform/places.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Job, Offload, OffloadOptions } from './offload.ts';
 import { type Decoder, type DecoderOptions, startDecoder } from './process.ts';
-import { Slots } from './slots.ts';
 
 /** A pool of child processes that run jobs, so that a malicious file can affect only the job that reads it. */
 export interface Decoders {
@@ -17,13 +17,15 @@ const IDLE_MS = 60_000;
 const MAX_IDLE_BYTES = 256 * 2 ** 20;
 /** Number of jobs after which a process is replaced, which limits slow memory leaks. */
 const MAX_JOBS = 1000;
+/** All jobs wait in one queue, in order of arrival. */
+const QUEUE = 'jobs';
 
 /**
  * Creates a pool of at most one child process per core. Processes are started on demand and end after a minute without
  * a job.
  */
 export function createDecoders(options: DecoderOptions): Decoders {
-  const slots = new Slots(availableParallelism());
+  const places = createFairQueue(availableParallelism());
   const all = new Set<Decoder>();
   /**
    * Idle processes. The one that became idle last is used first, so that surplus processes reach their idle timeout.
@@ -51,17 +53,17 @@ export function createDecoders(options: DecoderOptions): Decoders {
   }
 
   /**
-   * Frees the slot of a finished job once its process is idle or has exited, so that there are never more processes
-   * than slots.
+   * Frees the place of a finished job once its process is idle or has exited, so that there are never more processes
+   * than places.
    */
-  function release(decoder: Decoder, isolated: boolean): void {
+  function release(place: Place, decoder: Decoder, isolated: boolean): void {
     const { alive, rssBytes, jobs } = decoder;
     if (alive && !isolated && rssBytes <= MAX_IDLE_BYTES && jobs < MAX_JOBS) {
       keep(decoder);
-      slots.give();
+      place[Symbol.dispose]();
     } else {
       decoder.kill();
-      decoder.ended.then(() => slots.give());
+      decoder.ended.then(() => place[Symbol.dispose]());
     }
   }
 
@@ -74,13 +76,13 @@ export function createDecoders(options: DecoderOptions): Decoders {
       const timeout = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
       const either = AbortSignal.any([signal, timeout]);
       try {
-        await slots.take(either);
+        const place = await places.enter(QUEUE, either);
         const decoder = (isolated ? undefined : reuse()) ?? start();
         decoder.keepAwake(true);
         try {
           return await decoder.run<Awaited<ReturnType<J>>>({ job, input }, either);
         } finally {
-          release(decoder, isolated);
+          release(place, decoder, isolated);
         }
       } catch (error) {
         if (timeout.aborted && !signal.aborted) throw new ServiceError('deadline_exceeded', { cause: error });

@@ -1,3 +1,5 @@
+import { createFairQueue } from '../../platform/places.ts';
+
 /** Limits how many connections to one server are open at the same time. */
 export interface ConnectionLimit {
   /** Runs the work when fewer connections than the limit are open. */
@@ -8,45 +10,36 @@ export interface ConnectionLimit {
   restrict(): void;
 }
 
+/** All connections wait in one queue, in order of arrival. */
+const QUEUE = 'connections';
+
 /** @param maximum number of connections that may be open at the same time */
 export function createConnectionLimit(maximum: number): ConnectionLimit {
-  const waiting: (() => void)[] = [];
-  let open = 0;
+  const places = createFairQueue(maximum);
   let limit = maximum;
   let alone = 0;
+  const resize = () => places.resize(alone > 0 ? 1 : limit);
 
-  function start(): void {
-    while (waiting.length > 0 && open < (alone > 0 ? 1 : limit)) {
-      open++;
-      waiting.shift()?.();
-    }
-  }
   async function run<T>(work: () => Promise<T>): Promise<T> {
-    await new Promise<void>((resolve) => {
-      waiting.push(resolve);
-      start();
-    });
-    try {
-      return await work();
-    } finally {
-      open--;
-      start();
-    }
+    using _place = await places.enter(QUEUE);
+    return await work();
   }
 
   return {
     run,
     async runAlone(work) {
       alone++;
+      resize();
       try {
         return await run(work);
       } finally {
         alone--;
-        start();
+        resize();
       }
     },
     restrict() {
       limit = 1;
+      resize();
     },
   };
 }

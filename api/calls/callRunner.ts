@@ -8,6 +8,7 @@ import {
 } from '@temporalio/client';
 import canonicalize from 'canonicalize';
 import type { Logger } from 'pino';
+import { createFairQueue, createOwnPlaces, type FairQueue, type Place } from '../../platform/places.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
 import type { Env } from '../../schemas/env.ts';
@@ -25,10 +26,8 @@ import { retryStore, retryStoreUntilAborted } from '../../store/mongo/retryStore
 import { isCallFailure } from '../../workflows/contract.ts';
 import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
 import type { DispatchEvents } from '../webhooks/startDispatch.ts';
-import { createAccountPlaces } from './accountPlaces.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { type CallStep, createCallWorkflow } from './callWorkflow.ts';
-import { createFairQueue, type FairQueue, type Place } from './fairQueue.ts';
 import type { KeptResults } from './keptResults.ts';
 import { type Outages, unavailable } from './outages.ts';
 import { createSettlement, isReplayable } from './settlement.ts';
@@ -216,7 +215,7 @@ export function createCallRunner(deps: Dependencies): CallRunner {
       throw new ServiceError('pool_busy', { cause: error });
     });
 
-  const replays = createAccountPlaces(MAX_REPLAYS);
+  const replays = createOwnPlaces(MAX_REPLAYS);
 
   /**
    * Waits until a stored result may be replayed. The place is free again when the response has ended.

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { createOwnPlaces } from '../../platform/places.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { createAccountPlaces } from './accountPlaces.ts';
 
 /** Limits how many large request bodies of one account are received at the same time. */
 export interface UploadPlaces {
@@ -28,7 +28,7 @@ const isSmall = ({ headers }: IncomingMessage): boolean =>
 
 /** @param waitMs maximum wait for a place in milliseconds; set by tests */
 export function createUploadPlaces(waitMs = WAIT_MS): UploadPlaces {
-  const places = createAccountPlaces(PLACES);
+  const places = createOwnPlaces(PLACES);
 
   return {
     async enter(accountId, request) {

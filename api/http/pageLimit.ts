@@ -1,9 +1,9 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { createFairQueue } from '../../platform/places.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { countEvent } from '../../store/mongo/counters.ts';
 import { addressKey } from '../auth/addressKey.ts';
-import { createFairQueue } from '../calls/fairQueue.ts';
 
 /**
  * Maximum number of requests without a key per client address and minute, in each API process. Programs that wait for a

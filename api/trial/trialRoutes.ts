@@ -1,11 +1,11 @@
 import type Router from '@koa/router';
 import type { Logger } from 'pino';
+import { createFairQueue } from '../../platform/places.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { addressKey } from '../auth/addressKey.ts';
 import { deliver } from '../calls/deliver.ts';
-import { createFairQueue } from '../calls/fairQueue.ts';
 import type { Outages } from '../calls/outages.ts';
 import type { ToolCallService } from '../calls/toolCallService.ts';
 import { failureOf } from '../dashboard/components/alert.ts';

@@ -6,6 +6,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { createOwnPlaces } from '../../platform/places.ts';
 import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
@@ -20,7 +21,6 @@ import {
   webhookEndpointOptions,
 } from '../../workflows/contract.ts';
 import type { webhookEndpoint } from '../../workflows/webhookEndpoint.ts';
-import { createKeyedQueue } from './keyedQueue.ts';
 
 /**
  * The operations of clients on the workflow of a webhook endpoint, which controls its attempts, failure count and
@@ -150,7 +150,7 @@ function asServiceError(error: unknown): unknown {
 }
 
 export function createEndpointWorkflow(client: Client): EndpointWorkflow {
-  const queueTest = createKeyedQueue(TESTS_AT_ONCE);
+  const tests = createOwnPlaces(TESTS_AT_ONCE);
 
   /**
    * Sends an update. Sends it again if the workflow has not received it, the connection fails, or the workflow run ends
@@ -218,7 +218,8 @@ export function createEndpointWorkflow(client: Client): EndpointWorkflow {
         );
       const waiting = AbortSignal.timeout(ADMISSION_TIMEOUT_MS);
       try {
-        return await queueTest(endpointId, waiting, send);
+        using _place = await tests.enter(endpointId, waiting);
+        return await send();
       } catch (error) {
         throw error === waiting.reason ? tooManyRequests(error) : error;
       }

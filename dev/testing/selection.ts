@@ -28,7 +28,7 @@ const SHARED_GROUND = /(?:^|\/)[Ll]edger|^(?:workflows|egress|schemas)\/|^packag
 const SHARED_SUITES = /\/(?:kill|attribution|secrets)(?:\.\w+)*\.test\.ts$|\/egress\//;
 /** Matches the paths that decide how containers are built, and how processes start in them. */
 const CONTAINERS =
-  /^(?:Dockerfile|\.dockerignore|docker-compose\.yml|docker\/|deploy\/|test\/containers\/|api\/server\.ts|workers\/(?:[\w-]+\/)?main\.ts|platform\/runMain\.ts)/;
+  /^(?:Dockerfile|\.dockerignore|docker-compose\.yml|docker\/|deploy\/|test\/containers\/|api\/server\.ts|workers\/(?:[\w-]+\/)?main\.ts|(?:api|platform|workers)\/core\.ts|platform\/(?:retryStart|runMain)\.ts)/;
 /** Documents that no slow test file reads. */
 const TEXT = /\.md$|^LICENSE|^findings\//;
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createFairQueue } from '../../api/calls/fairQueue.ts';
+import { createFairQueue, createOwnPlaces } from '../../platform/places.ts';
 
 const never = new AbortController().signal;
 
@@ -66,4 +66,53 @@ test('an aborted wait throws the reason of the signal and takes no place', async
   const third = queue.enter('d', never);
   second[Symbol.dispose]();
   (await third)[Symbol.dispose]();
+});
+
+test('fewer places let running tasks continue, and more places start waiting ones', async (t) => {
+  const queue = createFairQueue(2);
+  const running = [await queue.enter('a'), await queue.enter('a')];
+  queue.resize(1);
+  const started: string[] = [];
+  const waiting = ['b1', 'b2', 'b3'].map(async (name) => {
+    await queue.enter('b');
+    started.push(name);
+  });
+  running[0]?.[Symbol.dispose]();
+  await new Promise(setImmediate);
+  t.deepEqual(started, [], 'one task still runs, and there is one place');
+  running[1]?.[Symbol.dispose]();
+  await new Promise(setImmediate);
+  t.deepEqual(started, ['b1']);
+  queue.resize(3);
+  await Promise.all(waiting);
+  t.deepEqual(started, ['b1', 'b2', 'b3']);
+});
+
+test('holders with places of their own do not wait for each other', async (t) => {
+  const places = createOwnPlaces(1);
+  const a = await places.enter('a');
+  const b = await places.enter('b');
+  const abort = new AbortController();
+  const aborted = places.enter('a', abort.signal);
+  let isNext = false;
+  const next = places.enter('a').then((place) => {
+    isNext = true;
+    return place;
+  });
+  abort.abort(new Error('disconnected'));
+  await t.throwsAsync(aborted, { message: 'disconnected' });
+  b[Symbol.dispose]();
+  await new Promise(setImmediate);
+  t.false(isNext);
+  a[Symbol.dispose]();
+  a[Symbol.dispose]();
+  const held = await next;
+  let isLast = false;
+  const last = places.enter('a').then(() => {
+    isLast = true;
+  });
+  await new Promise(setImmediate);
+  t.false(isLast, 'a place that is disposed of twice is free once');
+  held[Symbol.dispose]();
+  await last;
 });
