@@ -101,7 +101,13 @@ for (const path of [
     for (const name of ['kill', 'attribution']) t.true(files.includes(`test/chaos/${name}.test.ts`), name);
   });
 
-for (const path of ['Dockerfile', 'docker-compose.yml', 'deploy/helm/values.yaml', 'workers/main.ts', 'platform/core.ts'])
+for (const path of [
+  'Dockerfile',
+  'docker-compose.yml',
+  'deploy/helm/values.yaml',
+  'workers/main.ts',
+  'platform/core.ts',
+])
   test(`${path} needs the container tests`, (t) => {
     t.true(selected(path).needsContainers);
   });
