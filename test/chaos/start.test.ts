@@ -4,10 +4,24 @@ import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { readLog } from '../helpers/processLog.ts';
-import { startStack } from '../helpers/stack.ts';
+import { type Stack, startOwnServers, startStack } from '../helpers/stack.ts';
+import { startToxiproxy } from '../helpers/toxiproxy.ts';
 import { until } from '../helpers/until.ts';
 
 const WAITS = 'the server does not answer; the start waits for it';
+
+const NAMES = ['api', 'orchestrator'];
+
+/** Waits until the processes have logged that their starts wait for the server. @returns the lines */
+const untilWaiting = (stack: Stack, server: string) =>
+  Promise.all(
+    NAMES.map((name) =>
+      until(`${name} waits for ${server}`, async () => {
+        const lines = await readLog(stack, name);
+        return lines.find((line) => line.msg === WAITS && line.server === server) ?? null;
+      }),
+    ),
+  );
 
 test('a process waits at its start for an index that MongoDB cannot create yet', async (t) => {
   await using open = new AsyncDisposableStack();
@@ -22,19 +36,33 @@ test('a process waits at its start for an index that MongoDB cannot create yet',
     await store.client.withSession(async (session) => {
       session.startTransaction();
       await store.usedCodes.insertOne({ _id: 'open', at: new Date() }, { session });
-      const started = Promise.all(['api', 'orchestrator'].map((name) => stack.restart(name)));
-      for (const name of ['api', 'orchestrator'])
-        await until(`${name} waits`, async () => {
-          const line = (await readLog(stack, name)).find(({ msg }) => msg === WAITS);
-          if (line === undefined) return null;
-          t.like(line, { server: 'mongodb', err: { type: 'MongoNetworkTimeoutError' } }, name);
-          return true;
-        });
+      const started = Promise.all(NAMES.map((name) => stack.restart(name)));
+      for (const line of await untilWaiting(stack, 'mongodb'))
+        t.like(line, { err: { type: 'MongoNetworkTimeoutError' } });
       await session.abortTransaction();
       await started;
     });
     t.deepEqual(await names(), before);
   });
+  t.is((await account.call('hash-text', { text: 'started' })).status, 200);
+});
+
+test('a process waits at its start for Temporal', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const servers = open.adopt(await startOwnServers(), (it) => it.stop());
+  const { links, stop } = await startToxiproxy({ temporal: servers.temporalAddress }, (line) => t.log(line));
+  open.defer(stop);
+  const { mongodbUri } = servers;
+  const addresses = { mongodbUri, temporalAddress: links.temporal.address };
+  const stack = open.adopt(await startStack({ servers: addresses, pools: ['orchestrator', 'cpu'] }), (it) =>
+    it.stop(),
+  );
+  const account = await makeAccount(stack, 10);
+  await links.temporal.cut();
+  const started = Promise.all(NAMES.map((name) => stack.restart(name)));
+  await untilWaiting(stack, 'temporal');
+  await links.temporal.heal();
+  await started;
   t.is((await account.call('hash-text', { text: 'started' })).status, 200);
 });
 
