@@ -28,10 +28,10 @@ interface App {
 export async function createApp(core: ApiCore, internal: InternalPort): Promise<App> {
   const mail = createMailArea(core);
   const webhooks = createWebhooksArea(core);
-  const calls = await createCallsArea(core, { ...internal, ...webhooks });
-  const auth = createAuthArea(core, { ...mail, ...webhooks });
+  const calls = await createCallsArea(core, internal);
+  const auth = createAuthArea(core, mail);
   const account = createAccountArea(core, { ...auth, ...webhooks, ...calls });
-  const billing = await createBillingArea(core, webhooks);
+  const billing = await createBillingArea(core);
   const status = createStatusArea(core, internal);
   const koa = createApplication(core, [
     createOpenapiArea(core, internal),

@@ -3,6 +3,7 @@ import { ownPorts } from '../egress/own.ts';
 import type { Core } from '../platform/core.ts';
 import { addReservedPorts } from '../platform/reservedPorts.ts';
 import { type Keyring, loadKeyring } from '../platform/secrets/keyring.ts';
+import { createBackgroundDispatch } from '../platform/temporal/startDispatch.ts';
 import { openClient } from '../platform/temporal/temporal.ts';
 import { type Accounts, createAccounts } from '../store/accounts/accounts.ts';
 import { type ApiKeys, createApiKeys } from '../store/keys/apiKeys.ts';
@@ -37,7 +38,7 @@ export interface ApiCore extends Core {
 
 /** Connects the API to MongoDB, whose indexes it makes, and to Temporal. @throws EnvError */
 export async function createApiCore(core: Core): Promise<ApiCore> {
-  const { env, open, onError } = core;
+  const { env, log, open, onError } = core;
   const keyring = loadKeyring(env);
   const store = await connectStore(core, async (store) => {
     await assertMasterKeys(store, keyring);
@@ -45,6 +46,11 @@ export async function createApiCore(core: Core): Promise<ApiCore> {
     await ensureResource(store);
   });
   const client = await openClient(core, keyring, false);
+  store.onEvents(
+    createBackgroundDispatch(client, (error) =>
+      log.warn({ err: error }, 'could not start the dispatch of events; the sweeper will'),
+    ),
+  );
   const ports = ownPorts(env);
   addReservedPorts(ports);
   const addPort = (url: string) => void ports.push(Number(new URL(url).port));

@@ -343,6 +343,20 @@ test('only schemas/env.ts reads the environment', (t) => {
   );
 });
 
+test('only store/webhooks/events.ts stores events, because it also starts their dispatch', (t) => {
+  const writes = [
+    /\bevents\s*\.\s*(?:insert|update(?!Many)|replace|findOneAnd|bulkWrite|initialize)/,
+    /\binsertAllOnce\(\s*(?:\w+\.)*events\b/,
+    /\bcollection(?:<\w+>)?\(\s*'events'/,
+  ];
+  const writing = files.filter(({ file }) => writes.some((it) => it.test(read(file).replace(COMMENT, ''))));
+  t.deepEqual(
+    writing.map(({ file }) => file),
+    // The first declares the collection.
+    ['store/mongo/mongo.ts', 'store/webhooks/events.ts'],
+  );
+});
+
 test('the workflow bundle, which every worker compiles at its start, stays small', async (t) => {
   const { code } = await loadWorkflowBundle((error) => t.log(error));
   const withoutMap = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');

@@ -1,6 +1,7 @@
 import { queuesOf } from '../platform/healthChecks.ts';
 import { retryStart } from '../platform/retryStart.ts';
 import { isTransient } from '../platform/temporal/retryUntilAborted.ts';
+import { startDispatch } from '../platform/temporal/startDispatch.ts';
 import { openClient } from '../platform/temporal/temporal.ts';
 import { countOldHolds } from '../store/calls/sweeper.ts';
 import { AUDIT_TIMEOUT_MS, audit } from '../store/ledger/audit.ts';
@@ -21,6 +22,7 @@ export async function createOrchestrator(core: WorkerCore): Promise<PoolOptions 
   await untilStoreAnswers(core, () => ensureIndexes(store));
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const client = await openClient(core, keyring, true);
+  store.onEvents((accountId) => startDispatch(client, accountId).catch(onError));
   await retryStart(core, 'temporal', isTransient, () => ensureSchedules(client));
   const onSweep = observeService(
     metrics,

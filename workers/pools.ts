@@ -12,9 +12,10 @@ import {
   type DeliveryServices,
 } from '../activities/webhooks/deliveryActivities.ts';
 import {
-  createEndpointActivities,
+  createDispatchActivities,
   createEndpointNotifier,
-} from '../activities/webhooks/endpointActivities.ts';
+} from '../activities/webhooks/dispatchActivities.ts';
+import { createEndpointActivities } from '../activities/webhooks/endpointActivities.ts';
 import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';
@@ -151,9 +152,10 @@ export async function orchestratorWorker(
     workflowBundle: await loadWorkflowBundle(onError),
     activities: {
       ...createLedgerActivities(ledger),
-      ...createEndpointActivities(store, notifier, env.WEBHOOK_RETRY_SCHEDULE),
+      ...createDispatchActivities(store, notifier),
+      ...createEndpointActivities(store, env.WEBHOOK_RETRY_SCHEDULE),
       ...createMaintenanceActivities(store, ledger, client, notifier, onSweep, env.BUILD_ID !== null),
-      ...createAllowanceActivities(store, notifier),
+      ...createAllowanceActivities(store),
       ...createAuditActivities(store, runAudit),
     },
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS,

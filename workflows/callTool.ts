@@ -207,7 +207,7 @@ async function runTool(
  * Starts a child workflow that dispatches the events of the settlement. Waits some milliseconds until the child has
  * started, because Temporal drops children that have not started when their parent ends.
  */
-async function startDispatch(callId: string, accountId: string): Promise<void> {
+async function startChildDispatch(callId: string, accountId: string): Promise<void> {
   try {
     await CancellationScope.nonCancellable(() =>
       startChild(dispatchEvents, {
@@ -217,8 +217,8 @@ async function startDispatch(callId: string, accountId: string): Promise<void> {
       }),
     );
   } catch (error) {
-    // The error is only logged, because the call has been charged. The sweeper dispatches the events.
-    log.warn('dispatch of events was not started; the sweeper dispatches them', { error });
+    // The error is only logged, because the call has been charged. The sweeper finds the events.
+    log.warn('the dispatch of events was not started; the sweeper will find them', { error });
   }
 }
 
@@ -271,7 +271,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
     settle({ callId, accountId, wanted: 'charged', nonce, times }),
   );
   log.info('call ended', { requestId, state: settled.state, code: null });
-  if (settled.fired) await startDispatch(callId, accountId);
+  if (settled.fired) await startChildDispatch(callId, accountId);
   if (settled.state !== 'charged') {
     const { available } = settled;
     // A cancelled call is refunded here if a task that had refunded it was repeated with the result of the tool.

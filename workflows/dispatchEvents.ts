@@ -1,8 +1,15 @@
 import { continueAsNew, proxyLocalActivities, setHandler, workflowInfo } from '@temporalio/workflow';
 import { moreEvents } from './contract.ts';
-import type { EndpointActivities } from './types.ts';
 
-const activities = proxyLocalActivities<EndpointActivities>({
+export interface DispatchActivities {
+  /**
+   * Creates the deliveries of an account's new events and wakes the workflows of their endpoints, see
+   * store/webhooks/events.ts. It has the name of its workflow, because recorded histories contain it.
+   */
+  dispatchEvents(accountId: string): Promise<void>;
+}
+
+const { dispatchEvents: createDeliveries } = proxyLocalActivities<DispatchActivities>({
   startToCloseTimeout: '12s',
   retry: { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' },
 });
@@ -10,7 +17,10 @@ const activities = proxyLocalActivities<EndpointActivities>({
 /** Number of history events from which the workflow continues as new. */
 const MAX_HISTORY_EVENTS = 1000;
 
-/** Creates the deliveries of an account's new events and wakes the workflows of their endpoints. */
+/**
+ * The dispatch of an account's new events: creates their deliveries and wakes the workflows of their endpoints. Storing an
+ * event starts it (`store/webhooks/events.ts`); the sweeper repeats the step for events whose dispatch did not start.
+ */
 export async function dispatchEvents(accountId: string): Promise<void> {
   let more = false;
   setHandler(moreEvents, () => {
@@ -18,7 +28,7 @@ export async function dispatchEvents(accountId: string): Promise<void> {
   });
   for (;;) {
     more = false;
-    await activities.dispatchEvents(accountId);
+    await createDeliveries(accountId);
     // If a signal arrives after this check, the Temporal server rejects the completion of the workflow and repeats
     // the workflow task.
     if (!more) return;

@@ -129,13 +129,11 @@ export interface EndpointActivities {
    * if the endpoint was deleted.
    */
   prepareTest(endpointId: string, testId: string, kind?: EventKind): Promise<string | null>;
-  /** Creates the deliveries of an account's new events and wakes the workflows of their endpoints. */
-  dispatchEvents(accountId: string): Promise<void>;
 }
 
 export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
-  /** Dispatches events that a crash left pending, and wakes the workflows of endpoints with overdue deliveries. */
+  /** Creates the deliveries of events that a crash left pending, and wakes the workflows of endpoints with overdue ones. */
   sweepEvents(): Promise<void>;
   /** Settles calls whose callers got no result; see store/ledger/undelivered.ts. */
   sweepAnswers(): Promise<void>;

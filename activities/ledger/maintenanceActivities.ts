@@ -5,7 +5,7 @@ import { type Sweep, sweep } from '../../store/calls/sweeper.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import { createUndelivered } from '../../store/ledger/undelivered.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
-import { dispatchEvents, type EndpointNotifier, findLeftovers } from '../../store/webhooks/dispatchEvents.ts';
+import { createDeliveries, type EndpointNotifier, findLeftovers } from '../../store/webhooks/events.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import type { MaintenanceActivities } from '../../workflows/types.ts';
 import { endStrandedCalls } from './strandedCalls.ts';
@@ -50,7 +50,7 @@ export const createMaintenanceActivities = (
     const { accounts, endpoints } = await findLeftovers(store);
     for (const accountId of accounts) {
       heartbeat();
-      await dispatchEvents(store, accountId, notifier);
+      await createDeliveries(store, accountId, notifier);
     }
     // Skips endpoints whose workflow is still running.
     for (const endpointId of endpoints)

@@ -6,7 +6,6 @@ import type { Sessions } from '../auth/sessions.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { createServe } from '../http/operation.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
 import { accountRoutes } from './accountRoutes.ts';
 import { limitKeyChanges } from './changeLimit.ts';
@@ -17,20 +16,18 @@ interface Services {
   auth: Auth;
   sessions: Sessions;
   webhooks: Webhooks;
-  dispatchEvents: DispatchEvents;
   contents: CallContents;
 }
 
 /** Creates the Account API: keys, ledger, calls, events and webhook endpoints of an account. */
 export function createAccountArea(core: ApiCore, services: Services) {
   const { registry, store, accounts, apiKeys, lists, limits } = core;
-  const { auth, sessions, webhooks, dispatchEvents, contents } = services;
+  const { auth, sessions, webhooks, contents } = services;
   const keys = createKeys({
     lists,
     apiKeys: limitKeyChanges(apiKeys, limits.countChange),
     accounts,
     registry,
-    dispatchEvents,
   });
   return {
     keys,

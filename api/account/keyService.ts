@@ -42,13 +42,11 @@ interface Dependencies {
   apiKeys: Omit<ApiKeys, 'authenticate' | 'recordUse' | 'flush'>;
   accounts: Pick<Accounts, 'find'>;
   registry: Registry;
-  /** Dispatches the events of the account. */
-  dispatchEvents(accountId: string): Promise<void> | void;
 }
 
 const HOUR_MS = 3_600_000;
 
-export function createKeys({ lists, apiKeys, accounts, registry, dispatchEvents }: Dependencies): Keys {
+export function createKeys({ lists, apiKeys, accounts, registry }: Dependencies): Keys {
   /** The account, for the spend of its keys. */
   const accountOf = async (accountId: string): Promise<Pick<Account, 'keySpend'>> =>
     (await accounts.find(accountId)) ?? {};
@@ -67,27 +65,23 @@ export function createKeys({ lists, apiKeys, accounts, registry, dispatchEvents 
     async create(accountId, body, actor, id) {
       const fields = newKey(accountId, body, registry);
       const { row, key } = await apiKeys.create({ ...fields, ...(id !== undefined && { id }) }, actor);
-      await dispatchEvents(accountId);
       return { ...(await toRow(accountId, row)), key };
     },
 
     async change(accountId, id, body, actor) {
       const { scope } = await apiKeys.find(accountId, id);
       const row = await apiKeys.change(accountId, id, keyChange(body, scope, registry), actor);
-      await dispatchEvents(accountId);
       return toRow(accountId, row);
     },
 
     async rotate(accountId, id, { overlapHours, force }, actor) {
       const rotation = { overlapMs: overlapHours * HOUR_MS, force };
       const { row, key } = await apiKeys.rotate(accountId, id, rotation, actor);
-      await dispatchEvents(accountId);
       return { ...(await toRow(accountId, row)), key };
     },
 
     async revoke(accountId, id, actor) {
       await apiKeys.revoke(accountId, id, actor);
-      await dispatchEvents(accountId);
     },
   };
 }

@@ -12,7 +12,7 @@ import type { Account, EntryDoc } from '../../store/accounts/accountDocs.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import { spentOf } from '../../store/ledger/keySpend.ts';
-import { deliveryId } from '../../store/webhooks/dispatchEvents.ts';
+import { deliveryId } from '../../store/webhooks/events.ts';
 import type {
   DeliveryAttemptDoc,
   DeliveryDoc,

@@ -5,7 +5,6 @@ import { limitConnectionChanges, limitKeyChanges } from '../account/changeLimit.
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import type { Mails } from '../mail/messages.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import { createAuth } from './auth.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { authRoutes, createForwardToAuth } from './authRoutes.ts';
@@ -21,11 +20,10 @@ import { createSessions } from './sessions.ts';
 
 interface Services {
   mails: Mails;
-  dispatchEvents: DispatchEvents;
 }
 
 /** Creates users and their sessions, the OAuth server of agents, and the login of the command. */
-export function createAuthArea(core: ApiCore, { mails, dispatchEvents }: Services) {
+export function createAuthArea(core: ApiCore, { mails }: Services) {
   const { env, log, store, keyring, accounts, apiKeys, limits } = core;
   const { attempts, pageLimit, onFailure, countChange } = limits;
   const publicUrl = env.PUBLIC_URL;
@@ -39,7 +37,6 @@ export function createAuthArea(core: ApiCore, { mails, dispatchEvents }: Service
     sendToAuth,
     logins: createDeviceLogins(store),
     apiKeys: limitKeyChanges(apiKeys, countChange),
-    dispatchEvents,
     publicUrl,
   });
   return {
@@ -57,7 +54,6 @@ export function createAuthArea(core: ApiCore, { mails, dispatchEvents }: Service
       deviceRoutes(router, {
         deviceLogin,
         apiKeys,
-        dispatchEvents,
         authenticate: createAuthenticate({ apiKeys, accounts, onFailure }),
         limit: attempts,
         pageLimit,

@@ -35,7 +35,6 @@ interface Dependencies {
   sendToAuth: SendToAuth;
   logins: DeviceLogins;
   apiKeys: Pick<ApiKeys, 'create'>;
-  dispatchEvents(accountId: string): void;
   publicUrl: string | null;
 }
 
@@ -56,7 +55,7 @@ const oauthRefusal = (error: string, description: string): DeviceAnswer => ({
 });
 
 export function createDeviceLogin(deps: Dependencies): DeviceLogin {
-  const { sendToAuth, logins, apiKeys, dispatchEvents, publicUrl } = deps;
+  const { sendToAuth, logins, apiKeys, publicUrl } = deps;
 
   async function decide(ctx: Context, decision: 'approve' | 'deny', userCode: string): Promise<void> {
     const init = { method: 'POST', json: { userCode }, isSignedIn: true } as const;
@@ -117,7 +116,6 @@ export function createDeviceLogin(deps: Dependencies): DeviceLogin {
       if (newKey === null) return oauthRefusal('invalid_grant', 'The code was not approved.');
       try {
         const { row, key } = await apiKeys.create(newKey, createActor(ctx.ip, ctx.get('User-Agent'), null));
-        dispatchEvents(row.accountId);
         return { status: 200, body: { access_token: key, token_type: 'Bearer', name: row.name } };
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code === 'internal') throw error;

@@ -16,7 +16,6 @@ const BODY_BYTES = 4096;
 interface Dependencies {
   deviceLogin: Pick<DeviceLogin, 'start' | 'redeem'>;
   apiKeys: Pick<ApiKeys, 'revoke'>;
-  dispatchEvents(accountId: string): void;
   authenticate(ctx: Context): Promise<void>;
   limit: Pick<AttemptLimit, 'countRegistration'>;
   pageLimit: PageLimit;
@@ -31,7 +30,7 @@ function send(ctx: Context, { status, body }: DeviceAnswer): void {
 
 /** Registers the requests of `utility-tools login` and `logout`. The dashboard has the page for owners. */
 export function deviceRoutes(router: Router<State>, deps: Dependencies): void {
-  const { deviceLogin, apiKeys, dispatchEvents, authenticate, limit, pageLimit, onFailure } = deps;
+  const { deviceLogin, apiKeys, authenticate, limit, pageLimit, onFailure } = deps;
 
   router.post(`${AUTH_PATH}/device/code`, async (ctx: Context) => {
     await pageLimit.count(ctx.ip);
@@ -53,7 +52,6 @@ export function deviceRoutes(router: Router<State>, deps: Dependencies): void {
     const { key } = ctx.state.caller;
     if (key === null) throw new ServiceError('missing_api_key');
     await apiKeys.revoke(key.accountId, key._id, actorOf(ctx));
-    dispatchEvents(key.accountId);
     ctx.status = 204;
   });
 }

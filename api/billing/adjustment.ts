@@ -1,7 +1,6 @@
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { Account, GrantOperator } from '../../store/accounts/accountDocs.ts';
 import type { Accounts, Granted } from '../../store/accounts/accounts.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 
 /**
  * Maximum number of credits of one adjustment. Well above any realistic balance, and low enough that sums are exact
@@ -54,7 +53,7 @@ export function previewAdjustment(
  *   not_found
  */
 export async function adjust(
-  { accounts, dispatchEvents }: { accounts: Accounts; dispatchEvents: DispatchEvents },
+  accounts: Accounts,
   { accountId, amount, reason, reference, operator }: Adjustment,
 ): Promise<Granted> {
   checkAdjustment({ amount, reason });
@@ -62,6 +61,5 @@ export async function adjust(
   const granted = await accounts.grant({ accountId, type, amount, reason, reference, operator });
   if (granted.requested !== amount)
     throw invalidInput([{ pointer: '/reference', message: 'was used before with another amount' }]);
-  dispatchEvents(accountId);
   return granted;
 }

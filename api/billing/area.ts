@@ -2,22 +2,18 @@ import type Router from '@koa/router';
 import { createPayments } from '../../store/billing/payments.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import { openStripe } from './openStripe.ts';
 import { stripeRoutes } from './stripeRoutes.ts';
 
 /** Creates the sale of credits. `stripe` is null if Stripe is not configured. */
-export async function createBillingArea(
-  { env, log, store, accounts }: ApiCore,
-  { dispatchEvents }: { dispatchEvents: DispatchEvents },
-) {
+export async function createBillingArea({ env, log, store, accounts }: ApiCore) {
   const payments = createPayments(store, accounts);
   const stripe = await openStripe(env, log);
   return {
     payments,
     stripe,
     routes(router: Router<State>) {
-      if (stripe !== null) stripeRoutes(router, { stripe, payments, dispatchEvents, log });
+      if (stripe !== null) stripeRoutes(router, { stripe, payments, log });
     },
   };
 }

@@ -4,14 +4,12 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Payments } from '../../store/billing/payments.ts';
 import { readBytes } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import { readReport } from './stripeEvents.ts';
 import type { StripeService } from './stripeService.ts';
 
 interface Dependencies {
   stripe: StripeService;
   payments: Payments;
-  dispatchEvents: DispatchEvents;
   log: Logger;
 }
 
@@ -26,10 +24,7 @@ const EVENT_BYTES = 262_144;
  * for events of other purchases, and for payments that cannot be recorded, which are logged for the operator. Stripe
  * retries after any other response for days.
  */
-export function stripeRoutes(
-  router: Router<State>,
-  { stripe, payments, dispatchEvents, log }: Dependencies,
-): void {
+export function stripeRoutes(router: Router<State>, { stripe, payments, log }: Dependencies): void {
   router.post('/stripe/webhook', async (ctx: Context) => {
     const event = stripe.readEvent(await readBytes(ctx, EVENT_BYTES), ctx.get('Stripe-Signature'));
     const logUnbookable = (why: string) =>
@@ -41,7 +36,6 @@ export function stripeRoutes(
     try {
       const recorded = await payments.record(report);
       if (recorded.status === 'mismatch') logUnbookable('it contradicts an earlier event of the payment');
-      else if (recorded.accountId !== null) dispatchEvents(recorded.accountId);
       if (recorded.status === 'recorded' && recorded.refundDue)
         log.error(
           { event: event.id, payment: report.paymentId, account: recorded.accountId },

@@ -11,7 +11,6 @@ import { createAuthenticate } from '../auth/authenticate.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import type { InternalPort } from '../internalPort.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import { createCallRunner, MAX_RUNNING } from './callRunner.ts';
 import { createKeptResults } from './keptResults.ts';
 import { createTimeoutLimit } from './timeoutLimit.ts';
@@ -20,15 +19,13 @@ import { toolRoutes } from './toolRoutes.ts';
 import { createUncharged } from './uncharged.ts';
 import { createUploadPlaces } from './uploadPlaces.ts';
 
-interface Services extends Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'> {
-  dispatchEvents: DispatchEvents;
-}
+type Services = Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'>;
 
 /** Creates the calls of tools: the records of this process in MongoDB, and what runs a call. */
 export async function createCallsArea(core: ApiCore, services: Services) {
   const { env, log, registry, store, client, keyring, accounts, apiKeys, apiMetrics, limits, open } = core;
   const { onError } = core;
-  const { outages, vault, vaultUrl, dispatchEvents } = services;
+  const { outages, vault, vaultUrl } = services;
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const lease = open.adopt(await untilStoreAnswers(core, () => openLease(store, onError)), (it) =>
     it.release(),
@@ -45,7 +42,6 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     deleteInput: (reference) => deleteStored(store, reference),
     keptResults: createKeptResults(store, env.RATE_LIMIT, log),
     uncharged: createUncharged({ client, store, limit: env.RATE_LIMIT, log }),
-    dispatchEvents,
     answers,
     undelivered: createUndelivered({ store, ledger, accounts }),
     outages,

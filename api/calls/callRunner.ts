@@ -25,7 +25,6 @@ import type { Undelivered } from '../../store/ledger/undelivered.ts';
 import { retryStore, retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import { isCallFailure } from '../../workflows/contract.ts';
 import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, CallOutcome, SettledOutcome } from './callOutcome.ts';
 import { type CallStep, createCallWorkflow } from './callWorkflow.ts';
 import type { KeptResults } from './keptResults.ts';
@@ -80,7 +79,6 @@ interface Dependencies {
   deleteInput(reference: ResultReference): Promise<void>;
   uncharged: Uncharged;
   keptResults: KeptResults;
-  dispatchEvents: DispatchEvents;
   answers: PendingAnswers;
   undelivered: Pick<Undelivered, 'settle'>;
   outages: Pick<Outages, 'nextOutage'>;

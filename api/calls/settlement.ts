@@ -9,7 +9,6 @@ import type { Ledger, Settled } from '../../store/ledger/ledger.ts';
 import type { Undelivered } from '../../store/ledger/undelivered.ts';
 import { retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { CallerWait, SettledOutcome } from './callOutcome.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 
@@ -54,7 +53,6 @@ interface Dependencies {
   calls: Pick<Calls, 'find'>;
   answers: Pick<PendingAnswers, 'assertPending' | 'undelivered' | 'lost'>;
   undelivered: Pick<Undelivered, 'settle'>;
-  dispatchEvents: DispatchEvents;
   log: Logger;
 }
 
@@ -75,13 +73,12 @@ const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
   AbortSignal.timeout(Math.max(0, Math.round(deadline - performance.now())));
 
 export function createSettlement(deps: Dependencies): Settlement {
-  const { workflow, ledger, results, calls, answers, undelivered, dispatchEvents, log } = deps;
+  const { workflow, ledger, results, calls, answers, undelivered, log } = deps;
 
   /** Refunds the call, even if the caller's deadline passes in the meantime. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
     if (!(await undelivered.settle(row, code))) return;
-    dispatchEvents(row.accountId);
     log.error(
       { callId: row._id, requestId: row.requestId },
       'refunded a charged call whose result was not delivered',
@@ -115,7 +112,7 @@ export function createSettlement(deps: Dependencies): Settlement {
     await answers.lost(row._id, pending);
     // The sweeper only removes the mark of such a call.
     if (row.actsOnWorld) return;
-    if (await undelivered.settle({ ...row, state: 'charged' }, 'cancelled')) dispatchEvents(row.accountId);
+    await undelivered.settle({ ...row, state: 'charged' }, 'cancelled');
   }
 
   async function read(row: CallDoc, result: ToolResult, wait: CallerWait): Promise<string | Buffer> {

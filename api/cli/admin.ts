@@ -3,7 +3,7 @@ import { createAccounts } from '../../store/accounts/accounts.ts';
 import { createApiKeys } from '../../store/keys/apiKeys.ts';
 import { createLists } from '../../store/mongo/lists.ts';
 import { parseOptions, UsageError } from './arguments.ts';
-import type { Command } from './command.ts';
+import { type Command, loadTemporal } from './command.ts';
 import { accountCommands } from './commands/accounts.ts';
 import { adjust } from './commands/adjust.ts';
 import { createAccount } from './commands/createAccount.ts';
@@ -56,15 +56,16 @@ await runCli(async () => {
 
   const run = command.prepare(parseOptions(rest, command.options));
   const registry = await loadRegistry();
-  const result = await withStore((store, env) =>
-    run({
+  const result = await withStore((store, env) => {
+    store.onEvents(async (accountId) => (await loadTemporal()).startDispatchOrWarn(env, accountId));
+    return run({
       env,
       store,
       registry,
       accounts: createAccounts(store),
       apiKeys: createApiKeys(store, (error) => console.error(error)),
       lists: createLists(store),
-    }),
-  );
+    });
+  });
   return { result, json: args.includes('--json') };
 });

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
+import { startDispatch } from '../../platform/temporal/startDispatch.ts';
 import { temporalServer } from '../../platform/temporal/temporal.ts';
 import { createEndpointWorkflow, type EndpointWorkflow } from '../webhooks/endpointWorkflow.ts';
-import { startDispatch } from '../webhooks/startDispatch.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -34,11 +34,8 @@ export const withEndpointWorkflow = <T>(
   use: (workflow: EndpointWorkflow) => Promise<T>,
 ): Promise<T> => withTemporal(env, (client) => use(createEndpointWorkflow(client)));
 
-/**
- * Dispatches an account's new events. If that fails, it prints a warning, and the sweeper dispatches the events
- * later.
- */
-export async function dispatchEventsNow(env: AddressedEnv, accountId: string): Promise<void> {
+/** Starts the dispatch of an account's events. If that fails, it prints a warning, and the sweeper finds the events later. */
+export async function startDispatchOrWarn(env: AddressedEnv, accountId: string): Promise<void> {
   if (env.TEMPORAL_ADDRESS === null) return;
   try {
     await withTemporal(env, (client) => startDispatch(client, accountId));

@@ -38,7 +38,6 @@ import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
 import type { PageLimit } from '../http/pageLimit.ts';
 import type { Mails } from '../mail/messages.ts';
-import type { DispatchEvents } from '../webhooks/startDispatch.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';
 import { broadcastPages } from './controllers/broadcastController.ts';
 import { callPages } from './controllers/callsController.ts';
@@ -94,7 +93,6 @@ export interface DashboardServices {
   deviceLogin: DeviceLogin;
   webhooks: Webhooks;
   toolCallService: ToolCallService;
-  dispatchEvents: DispatchEvents;
   incidents: Incidents;
   readiness: () => Promise<Readiness>;
 }

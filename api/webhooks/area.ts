@@ -6,12 +6,11 @@ import { createWebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts
 import { limitWebhookChanges } from '../account/changeLimit.ts';
 import type { ApiCore } from '../core.ts';
 import { createEndpointWorkflow } from './endpointWorkflow.ts';
-import { createDispatchEvents, type DispatchEvents } from './startDispatch.ts';
 import { createWebhooks, type Webhooks } from './webhookService.ts';
 
-/** Creates the operations on webhook endpoints, and the dispatch of events. */
-export function createWebhooksArea(core: ApiCore): { webhooks: Webhooks; dispatchEvents: DispatchEvents } {
-  const { env, log, store, keyring, client, lists, limits, ports, onError } = core;
+/** Creates the operations on webhook endpoints. */
+export function createWebhooksArea(core: ApiCore): { webhooks: Webhooks } {
+  const { env, store, keyring, client, lists, limits, ports, onError } = core;
   const webhooks = createWebhooks({
     endpoints: createWebhookEndpoints(store, keyring),
     attempts: createDeliveryAttempts(store),
@@ -25,10 +24,5 @@ export function createWebhooksArea(core: ApiCore): { webhooks: Webhooks; dispatc
     takeToken: limits.takeToken,
     onError,
   });
-  return {
-    webhooks: limitWebhookChanges(webhooks, limits.countChange),
-    dispatchEvents: createDispatchEvents(client, (error) =>
-      log.warn({ err: error }, 'could not dispatch events; the sweeper will retry'),
-    ),
-  };
+  return { webhooks: limitWebhookChanges(webhooks, limits.countChange) };
 }

@@ -3,7 +3,7 @@ import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../../schemas/errors.ts';
 import { releaseSpend } from '../ledger/keySpend.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
-import { insertEvent, newEvent } from '../webhooks/events.ts';
+import { newEvent, storeEvent } from '../webhooks/events.ts';
 import type { Account, AccountDoc, EntryDoc, GrantDoc, GrantOperator, SpendPeriod } from './accountDocs.ts';
 import { hashEmail } from './closeAccount.ts';
 
@@ -175,7 +175,7 @@ export function createAccounts(store: Store): Accounts {
       await store.calls.updateOne({ _id: callId }, { $unset: { period: '' } }, { session });
     }
     if (amount > 0)
-      await insertEvent(
+      await storeEvent(
         store,
         newEvent(accountId, 'credits.granted', {
           balance: account.balance,

@@ -5,7 +5,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { type Actor, OPERATOR, recordSecurity } from '../accounts/securityLog.ts';
 import { keepSpend } from '../ledger/keySpend.ts';
 import type { Store } from '../mongo/mongo.ts';
-import { insertEvent, newEvent } from '../webhooks/events.ts';
+import { newEvent, storeEvent } from '../webhooks/events.ts';
 import type { EventDoc } from '../webhooks/webhookDocs.ts';
 import type { ApiKeyDoc, KeyLimits } from './keyDocs.ts';
 
@@ -203,7 +203,7 @@ export async function reportKey(
   actor: Actor,
   session: ClientSession,
 ): Promise<void> {
-  await insertEvent(store, keyEvent(row, kind), session);
+  await storeEvent(store, keyEvent(row, kind), session);
   const { accountId, name, prefix } = row;
   const entry = { accountId, kind: LOGGED_AS[kind], actor, subject: `${name} (${prefix}…)` };
   await recordSecurity(store, entry, session);

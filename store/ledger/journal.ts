@@ -1,7 +1,8 @@
 import { balanceEventData } from '../../schemas/events.ts';
 import type { JournalEntry } from '../accounts/accountDocs.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
-import { newEvent } from '../webhooks/events.ts';
+import type { StartDispatch } from '../mongo/transactions.ts';
+import { newEvent, storeEvents } from '../webhooks/events.ts';
 import type { BalanceNotice } from '../webhooks/webhookDocs.ts';
 
 /** A journal entry and its account. */
@@ -21,12 +22,16 @@ function balanceNotices(accountId: string, entry: JournalEntry): BalanceNotice[]
 /**
  * Copies journal entries to `entries`, `events`, `notices` and `calls`. May be repeated, in any process. Calls are written last,
  * because the sweeper repeats the copy only for calls that still appear as running.
+ *
+ * @param startDispatch starts the dispatch of the copied events. Default: the way of this process
  */
 export async function copyEntries(
-  { calls, entries, events, notices }: Store,
+  store: Store,
   postings: readonly Posting[],
+  startDispatch?: StartDispatch,
 ): Promise<void> {
   if (postings.length === 0) return;
+  const { calls, entries, notices } = store;
   const lines = postings
     .filter(({ entry }) => entry.state === 'charged')
     .map(({ accountId, entry }) => ({
@@ -54,7 +59,7 @@ export async function copyEntries(
   const alerts = postings.flatMap(({ accountId, entry }) => balanceNotices(accountId, entry));
   await Promise.all([
     insertAllOnce(entries, lines),
-    insertAllOnce(events, fired),
+    storeEvents(store, fired, startDispatch),
     insertAllOnce(notices, alerts),
   ]);
   await calls.bulkWrite(

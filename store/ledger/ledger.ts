@@ -56,10 +56,7 @@ export type Settlement = { callId: string; accountId: string; times?: ToolTimes 
 export interface Settled {
   state: 'charged' | 'refunded';
   available: number;
-  /**
-   * Set if the settlement created events, which the caller dispatches. If it crashes before that, the sweeper
-   * dispatches them.
-   */
+  /** Set if the charge fired events, whose dispatch `callTool`, which requests all charges, starts as its child. */
   fired?: true;
 }
 
@@ -342,11 +339,13 @@ export function createLedger(
       const available = balance - reserved;
       // The account's document already records the charge, so a charge without events can wait for the next batch. A
       // refund is copied now because it may release an Idempotency-Key, and events because they are dispatched next.
+      const fired = new Set<string>();
+      const startDispatch = settlement.wanted === 'charged' ? (id: string) => void fired.add(id) : undefined;
       if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
-      else if (entry !== undefined) await projection.copy([{ accountId, entry }]);
+      else if (entry !== undefined) await projection.copy([{ accountId, entry }], startDispatch);
       await copyLeftovers(accountId, journal);
       if (entry?.state === 'charged')
-        return { state: 'charged', available, ...(entry.events.length > 0 && { fired: true }) };
+        return { state: 'charged', available, ...(fired.size > 0 && { fired: true }) };
       // Returns the recorded state, because a refund does not undo a charge, even if it released the hold of a late
       // reservation.
       return { state: await recordedState(callId), available };

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { USAGE_INTERVAL, usageOf } from '../billing/usage.ts';
 import type { Store } from '../mongo/mongo.ts';
+import type { StartDispatch } from '../mongo/transactions.ts';
 import { copyEntries, type Posting } from './journal.ts';
 
 /**
@@ -8,8 +9,8 @@ import { copyEntries, type Posting } from './journal.ts';
  * batches, because each write costs a disk flush.
  */
 export interface Projection {
-  /** Copies these entries at once. Resolves when the copies are written. */
-  copy(postings: readonly Posting[]): Promise<void>;
+  /** Copies these entries at once, as `copyEntries` does. Resolves when the copies are written. */
+  copy(postings: readonly Posting[], startDispatch?: StartDispatch): Promise<void>;
   /** Copies this entry with the next batch. */
   copyLater(posting: Posting): void;
   /** Resolves when all postings are copied and removed from the journal. */
@@ -70,8 +71,8 @@ export function createProjection(
 
   return {
     flush,
-    async copy(postings) {
-      await copyEntries(store, postings);
+    async copy(postings, startDispatch) {
+      await copyEntries(store, postings, startDispatch);
       copied.push(...postings);
       scheduleFlush();
     },

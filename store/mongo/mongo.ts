@@ -1,5 +1,4 @@
 import {
-  type ClientSession,
   type Collection,
   type Db,
   type Document,
@@ -34,9 +33,10 @@ import type {
   NoticeDoc,
   WebhookEndpointDoc,
 } from '../webhooks/webhookDocs.ts';
+import { createTransactions, type Transactions } from './transactions.ts';
 
 /** An open connection to MongoDB, with typed collections. */
-export interface Store {
+export interface Store extends Transactions {
   client: MongoClient;
   db: Db;
   accounts: Collection<AccountDoc>;
@@ -49,6 +49,7 @@ export interface Store {
   payments: Collection<PaymentDoc>;
   exportLeases: Collection<ExportLeaseDoc>;
   usageDays: Collection<UsageDayDoc>;
+  /** Only `store/webhooks/events.ts` stores events, because it also starts their dispatch. */
   events: Collection<EventDoc>;
   securityEvents: Collection<SecurityEventDoc>;
   passkeys: Collection<PasskeyDoc>;
@@ -71,8 +72,6 @@ export interface Store {
   incidents: Collection<IncidentDoc>;
   broadcasts: Collection<BroadcastDoc>;
   poolSamples: Collection<PoolSampleDoc>;
-  /** Runs `steps` in a transaction. If it conflicts with another transaction, `steps` run again. */
-  transaction<T>(steps: (session: ClientSession) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -159,7 +158,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     incidents: db.collection('incidents'),
     broadcasts: db.collection('broadcasts'),
     poolSamples: db.collection('poolSamples'),
-    transaction: (steps) => client.withSession((session) => session.withTransaction(() => steps(session))),
+    ...createTransactions(client),
     close: () => client.close(),
   };
 }

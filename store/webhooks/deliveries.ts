@@ -1,8 +1,7 @@
 import { EVENTS, type EventData, type EventKind, TEST_EVENT } from '../../schemas/events.ts';
 import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
-import { newDelivery } from './dispatchEvents.ts';
-import { newEvent, TEST_EVENT_IDS } from './events.ts';
+import { newDelivery, newEvent, storeTestEvent, TEST_EVENT_IDS } from './events.ts';
 import type { DeliveryDoc, DeliveryState, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** New state of a delivery after an attempt. */
@@ -267,14 +266,11 @@ export async function prepareTest(
 ): Promise<string | null> {
   const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
   if (endpoint === null) return null;
-  const { pending: _notDispatched, ...event } = newEvent(
-    endpoint.accountId,
-    kind,
-    testData(kind, endpointId),
-    { id: `${TEST_EVENT}${testId}` },
-  );
+  const event = newEvent(endpoint.accountId, kind, testData(kind, endpointId), {
+    id: `${TEST_EVENT}${testId}`,
+  });
   const delivery: DeliveryDoc = { ...newDelivery(event, endpointId, false), nextAt: null };
-  await insertAllOnce(store.events, [event]);
+  await storeTestEvent(store, event);
   await insertAllOnce(store.deliveries, [delivery]);
   return delivery._id;
 }

@@ -53,7 +53,6 @@ async function startFixture(t: ExecutionContext) {
     calls: createCalls(away),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
     undelivered: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
-    dispatchEvents: () => undefined,
     log: pino({ level: 'silent' }),
   });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from '../../store/mongo/mongo.ts';
-import { newDelivery } from '../../store/webhooks/dispatchEvents.ts';
+import { newDelivery } from '../../store/webhooks/events.ts';
 import type { EventDoc } from '../../store/webhooks/webhookDocs.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor } from '../helpers/dashboard.ts';

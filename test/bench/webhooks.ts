@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
+import { createBackgroundDispatch } from '../../platform/temporal/startDispatch.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -55,7 +55,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   const client = new Client({ connection, namespace: stack.namespace });
   const accounts = createAccounts(store);
   // As in the API, an event whose dispatch fails is left to the sweeper. Its deliveries then count as late.
-  const dispatchEvents = createDispatchEvents(client, () => undefined);
+  store.onEvents(createBackgroundDispatch(client, () => undefined));
 
   async function makeOwner() {
     const account = await makeAccount(stack, 0);
@@ -75,7 +75,6 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
       reference: randomUUID(),
       reason: 'bench',
     });
-    dispatchEvents(accountId);
   }
 
   /** Waits until the backlog of the previous run has been delivered. */

@@ -5,9 +5,9 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createCallRunner } from '../../api/calls/callRunner.ts';
 import { createUncharged } from '../../api/calls/uncharged.ts';
-import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
 import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { createVault } from '../../platform/secrets/vault.ts';
+import { createBackgroundDispatch } from '../../platform/temporal/startDispatch.ts';
 import { connectClient } from '../../platform/temporal/temporal.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
@@ -50,6 +50,7 @@ async function openRunner(
     open.adopt(await connectClient(it, keyring, false), ({ connection }) => connection.close());
   const operator = await connect(env);
   const client = await connect({ ...env, TEMPORAL_ADDRESS: temporalAddress });
+  store.onEvents(createBackgroundDispatch(client, (error) => t.fail(String(error))));
   const ledger = open.adopt(
     createLedger(store, (error) => t.fail(String(error))),
     (it) => it.flush(),
@@ -69,7 +70,6 @@ async function openRunner(
       (it) => it.close(),
     ),
     undelivered: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
-    dispatchEvents: createDispatchEvents(client, (error) => t.fail(String(error))),
     outages: { nextOutage: () => new AbortController().signal },
     vault: createVault(keyring),
     keyring,

@@ -43,7 +43,6 @@ const settling = createSettlement({
   calls: createCalls(store),
   answers,
   undelivered: createUndelivered({ store, ledger, accounts }),
-  dispatchEvents: () => undefined,
   log: pino({ level: 'silent' }),
 });
 

@@ -21,7 +21,7 @@ import { createLists } from '../../store/mongo/lists.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { Page } from '../../store/mongo/pages.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
-import { newDelivery } from '../../store/webhooks/dispatchEvents.ts';
+import { newDelivery } from '../../store/webhooks/events.ts';
 import type { EventDoc } from '../../store/webhooks/webhookDocs.ts';
 import { insertManyCalls } from '../helpers/manyCalls.ts';
 import { until } from '../helpers/until.ts';

@@ -4,7 +4,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import test from 'ava';
 import { createAuditActivities } from '../../activities/ledger/auditActivities.ts';
 import { createMaintenanceActivities } from '../../activities/ledger/maintenanceActivities.ts';
-import { createEndpointNotifier } from '../../activities/webhooks/endpointActivities.ts';
+import { createEndpointNotifier } from '../../activities/webhooks/dispatchActivities.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { findWaiting } from '../../store/mongo/maintenance.ts';

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import test from 'ava';
-import { createDispatchEvents } from '../../api/webhooks/startDispatch.ts';
+import { createBackgroundDispatch } from '../../platform/temporal/startDispatch.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-/** Starts a namespace without workers, and creates a dispatcher as in an API process. */
+/** Starts a namespace without workers. `makeStarter` starts dispatches as an API process does. */
 async function makeScene(open: AsyncDisposableStack) {
   const { temporalAddress, namespace } = open.adopt(await startNamespace(), (it) => it.stop());
   const connect = async (options: ConnectionOptions) => {
@@ -22,16 +22,16 @@ async function makeScene(open: AsyncDisposableStack) {
     temporalAddress,
     namespace,
     errors,
-    makeDispatchEvents: () => createDispatchEvents(sender, (error) => errors.push(error)),
+    makeStarter: () => createBackgroundDispatch(sender, (error) => errors.push(error)),
     count: async (query: string) => (await client.workflow.count(query)).count,
   };
 }
 
 test('one workflow per account waits to dispatch its events, however many events there are', async (t) => {
   await using open = new AsyncDisposableStack();
-  const { makeDispatchEvents, count, errors } = await makeScene(open);
+  const { makeStarter, count, errors } = await makeScene(open);
   const started = () => count("WorkflowType = 'dispatchEvents'");
-  const [one, other] = [makeDispatchEvents(), makeDispatchEvents()];
+  const [one, other] = [makeStarter(), makeStarter()];
 
   for (let burst = 0; burst < 10; burst++) {
     for (let event = 0; event < 100; event++) {
@@ -86,12 +86,12 @@ async function startWorker(
 test('an event that occurs during a dispatch is dispatched afterwards', async (t) => {
   await using open = new AsyncDisposableStack();
   const scene = await makeScene(open);
-  const { makeDispatchEvents, count, errors } = scene;
+  const { makeStarter, count, errors } = scene;
   const dispatcher = await startWorker(open, scene, () => 40);
-  const dispatchEvents = makeDispatchEvents();
+  const startDispatch = makeStarter();
   for (let event = 1; event <= 100; event++) {
     dispatcher.newest = event;
-    dispatchEvents('acc_busy');
+    startDispatch('acc_busy');
     // The pauses vary, so that events occur between dispatches, during a dispatch, and as a dispatch ends.
     await sleep(event % 10 === 0 ? 300 : (event * 7) % 60);
   }
@@ -108,12 +108,12 @@ test('an event that is signalled while the workflow waits for a slow database is
   // Longer than 8 of the 10 seconds of a workflow task, after which the workflow checks for new signals.
   const slow = [11_000];
   const dispatcher = await startWorker(open, scene, () => slow.pop() ?? 0);
-  const dispatchEvents = scene.makeDispatchEvents();
+  const startDispatch = scene.makeStarter();
   dispatcher.newest = 1;
-  dispatchEvents('acc_slow');
+  startDispatch('acc_slow');
   await until('the first event is being dispatched', async () => dispatcher.active === 1);
   dispatcher.newest = 2;
-  dispatchEvents('acc_slow');
+  startDispatch('acc_slow');
   await until('the second event is dispatched', async () => dispatcher.handedOver === 2);
   t.deepEqual(scene.errors, []);
 });

@@ -3,10 +3,8 @@ import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import test from 'ava';
-import {
-  createEndpointActivities,
-  createEndpointNotifier,
-} from '../../activities/webhooks/endpointActivities.ts';
+import { createEndpointNotifier } from '../../activities/webhooks/dispatchActivities.ts';
+import { createEndpointActivities } from '../../activities/webhooks/endpointActivities.ts';
 import { createEndpointWorkflow, type EndpointWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
 import { connectClient, dataConverter } from '../../platform/temporal/temporal.ts';
 import { ServiceError } from '../../schemas/errors.ts';
@@ -15,8 +13,7 @@ import { createAccounts } from '../../store/accounts/accounts.ts';
 import { ensureIndexes } from '../../store/mongo/indexes.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import type { SyncRequest } from '../../store/webhooks/deliveries.ts';
-import { dispatchEvents } from '../../store/webhooks/dispatchEvents.ts';
-import { newEvent } from '../../store/webhooks/events.ts';
+import { createDeliveries, newEvent } from '../../store/webhooks/events.ts';
 import type { WebhookEndpointDoc } from '../../store/webhooks/webhookDocs.ts';
 import { createWebhookEndpoints, type WebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
@@ -91,8 +88,7 @@ test.before(async (t) => {
     it.close(),
   );
   const common = { connection, namespace, dataConverter: dataConverter(KEYRING), shutdownGraceTime: '1s' };
-  const activitiesFor = (waitMs: number) =>
-    createEndpointActivities(store, createEndpointNotifier(client, true), Array(30).fill(waitMs));
+  const activitiesFor = (waitMs: number) => createEndpointActivities(store, Array(30).fill(waitMs));
   const [immediate, hourly] = [activitiesFor(0), activitiesFor(3_600_000)];
   const workers = [
     await Worker.create({
@@ -130,7 +126,7 @@ type Endpoint = Awaited<ReturnType<typeof makeEndpoint>>;
 
 async function fire({ accountId }: Endpoint): Promise<void> {
   await store.events.insertOne(newEvent(accountId, 'api_key.created', EVENTS['api_key.created'].example));
-  await dispatchEvents(store, accountId, createEndpointNotifier(client, true));
+  await createDeliveries(store, accountId, createEndpointNotifier(client, true));
 }
 
 /** Saves the history of the endpoint's workflow for the replay test when the workflow is idle. */
@@ -385,7 +381,7 @@ test.serial('a long history is continued as a new run without losing or repeatin
       newEvent(endpoint.accountId, 'api_key.created', EVENTS['api_key.created'].example),
     ),
   );
-  await dispatchEvents(store, endpoint.accountId, createEndpointNotifier(client, true));
+  await createDeliveries(store, endpoint.accountId, createEndpointNotifier(client, true));
   await until(
     'all are delivered',
     async () =>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MAX_CREDITS } from '../../billing/adjustment.ts';
 import { CommandError } from '../addresses.ts';
 import { UsageError } from '../arguments.ts';
-import { ACCOUNT, type Command, loadTemporal, requireAccount } from '../command.ts';
+import { ACCOUNT, type Command, requireAccount } from '../command.ts';
 
 export const adjust: Command = {
   name: 'adjust',
@@ -37,7 +37,6 @@ export const adjust: Command = {
         throw new CommandError(
           `reference ${JSON.stringify(reference)} was used for ${requested} credits; nothing was changed. Use another reference`,
         );
-      await (await loadTemporal()).dispatchEventsNow(context.env, accountId);
       return { balance, shortfall };
     };
   },

@@ -10,23 +10,12 @@ import { OPERATOR } from '../../../store/accounts/securityLog.ts';
 import { createKeys, type Keys } from '../../account/keyService.ts';
 import { createValidator } from '../../http/validator.ts';
 import type { Values } from '../arguments.ts';
-import {
-  ACCOUNT,
-  type Command,
-  type CommandContext,
-  loadTemporal,
-  PAGE,
-  pageOf,
-  requireAccount,
-} from '../command.ts';
+import { ACCOUNT, type Command, type CommandContext, PAGE, pageOf, requireAccount } from '../command.ts';
 
 /** Returns the operations on the keys of an account. @throws CommandError if the account does not exist */
 async function keysOf(context: CommandContext, accountId: string): Promise<Keys> {
   await requireAccount(context, accountId);
-  return createKeys({
-    ...context,
-    dispatchEvents: async (id) => (await loadTemporal()).dispatchEventsNow(context.env, id),
-  });
+  return createKeys(context);
 }
 
 const KEY = { value: 'ID', about: 'Id of the key (not the key itself).', required: true } as const;

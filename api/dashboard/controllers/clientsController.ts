@@ -1,17 +1,15 @@
 import type { Connections } from '../../../store/keys/connections.ts';
 import { actorOf } from '../../auth/actor.ts';
-import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import { goTo, type PageRouter, sendPage } from '../pageRouter.ts';
 import { CLIENTS_PATH, clientsPage } from '../pages/clientsPage.ts';
 import { single } from '../query.ts';
 
 interface Dependencies {
   connections: Pick<Connections, 'list' | 'revoke'>;
-  dispatchEvents: DispatchEvents;
 }
 
 /** Registers the list of connected clients. */
-export function clientPages(pageRouter: PageRouter, { connections, dispatchEvents }: Dependencies): void {
+export function clientPages(pageRouter: PageRouter, { connections }: Dependencies): void {
   pageRouter.get(CLIENTS_PATH, async ({ ctx, viewer }) => {
     const rows = await connections.list(viewer.account._id);
     sendPage(ctx, clientsPage({ viewer, rows, isRevoked: single(ctx, 'done') === 'revoked' }));
@@ -21,7 +19,6 @@ export function clientPages(pageRouter: PageRouter, { connections, dispatchEvent
     `${CLIENTS_PATH}/:id/revoke`,
     async ({ ctx, viewer, id }) => {
       await connections.revoke(viewer.account._id, id, actorOf(ctx));
-      dispatchEvents(viewer.account._id);
       goTo(ctx, `${CLIENTS_PATH}?done=revoked`);
     },
     { page: () => CLIENTS_PATH },

@@ -11,7 +11,6 @@ import { AUTH_PATH } from '../../auth/sendToAuth.ts';
 import type { Sessions } from '../../auth/sessions.ts';
 import type { Context } from '../../http/context.ts';
 import { createValidator } from '../../http/validator.ts';
-import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import { failureOf } from '../authRefusal.ts';
 import { draftOfForm, draftOfKey, fieldsOf, suggestedDraft } from '../components/keyFields.ts';
 import { attempt, formsMayLeadTo, goTo, type PageRouter, sendPage, type Visit } from '../pageRouter.ts';
@@ -23,7 +22,6 @@ interface Dependencies {
   connections: Pick<Connections, 'approve' | 'ofClient'>;
   sessions: Pick<Sessions, 'user'>;
   registry: Registry;
-  dispatchEvents: DispatchEvents;
 }
 
 const EXPIRED = 'This request is invalid or has expired. Start again in the application.';
@@ -41,7 +39,7 @@ function sourceOf(address: string): string {
 
 /** Registers the pages on which an owner connects an OAuth client. */
 export function connectPages(pageRouter: PageRouter, deps: Dependencies): void {
-  const { oauth, connections, sessions, registry, dispatchEvents } = deps;
+  const { oauth, connections, sessions, registry } = deps;
   const validate = createValidator()<NewKeyBody>(newKeyBody);
   const toolNames = [...registry.keys()];
 
@@ -105,7 +103,6 @@ export function connectPages(pageRouter: PageRouter, deps: Dependencies): void {
       const accountId = viewer.account._id;
       const connection = connectionOf(accountId, request, draft);
       const { _id: id } = await connections.approve(connection, actorOf(ctx));
-      dispatchEvents(accountId);
       const scopes = request.scopes.filter((scope) => draft.scopes.includes(scope));
       goTo(ctx, await oauth.approve(ctx, scopes, id));
     };

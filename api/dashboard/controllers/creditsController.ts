@@ -13,7 +13,6 @@ import type { StripeService } from '../../billing/stripeService.ts';
 import type { Context } from '../../http/context.ts';
 import { ownOrigin } from '../../http/origin.ts';
 import type { Mails } from '../../mail/messages.ts';
-import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import { ALERTS_PATH } from '../components/balanceAlerts.ts';
 import { referenceOf } from '../formReference.ts';
 import {
@@ -42,7 +41,6 @@ interface Dependencies {
   payments: Payments;
   accounts: Pick<Accounts, 'addAlert' | 'removeAlert'>;
   mails: Pick<Mails, 'delivers'>;
-  dispatchEvents: DispatchEvents;
   /** Takes a token from a bucket; null if rate limits are off. */
   takeToken: ((bucket: string, limit: RateLimit) => Promise<TokenResult>) | null;
   /** Null if Stripe is not configured. */
@@ -78,7 +76,7 @@ function sellingOf({ stripe, env }: Pick<Dependencies, 'stripe' | 'env'>): Selli
 
 /** Registers the pages that show credits and purchases and sell packs. */
 export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
-  const { lists, payments, accounts, mails, dispatchEvents, takeToken, stripe, env } = deps;
+  const { lists, payments, accounts, mails, takeToken, stripe, env } = deps;
   const selling = sellingOf(deps);
 
   async function page({ ctx, viewer }: Visit, more: Partial<CreditsPage> = {}): Promise<string> {
@@ -205,7 +203,6 @@ export function creditPages(pageRouter: PageRouter, deps: Dependencies): void {
             message: 'does not match this checkout, which was already used for another pack',
           },
         ]);
-      dispatchEvents(accountId);
       goTo(ctx, `${CREDITS_PATH}?done=bought`);
     };
     await attempt(ctx, pay, (failure) => page(visit, { failure }));

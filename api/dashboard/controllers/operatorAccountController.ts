@@ -8,7 +8,6 @@ import type { Lists } from '../../../store/mongo/lists.ts';
 import type { Auth } from '../../auth/auth.ts';
 import { adjust, checkAdjustment } from '../../billing/adjustment.ts';
 import { setMonthlyAllowance } from '../../billing/allowance.ts';
-import type { DispatchEvents } from '../../webhooks/startDispatch.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import type { Failure } from '../components/alert.ts';
 import { fieldNumber } from '../number.ts';
@@ -35,7 +34,6 @@ interface Dependencies extends SuspensionDependencies {
   webhooks: Pick<Webhooks, 'list'>;
   auth: Pick<Auth, 'find' | 'sessions'>;
   usageOf(accountId: string, days: number): Promise<DailyUsage[]>;
-  dispatchEvents: DispatchEvents;
 }
 
 const ACCOUNT = `${OPERATOR_PATH}/accounts/:id`;
@@ -122,7 +120,7 @@ export function operatorAccountPages(pageRouter: PageRouter, deps: Dependencies)
     const { amount, reason, reference } = adjustmentOf(visit);
     const operator = { accountId: viewer.account._id, userId: viewer.user.id };
     const apply = async () => {
-      await adjust(deps, { accountId: id, amount: credits(amount), reason, reference, operator });
+      await adjust(deps.accounts, { accountId: id, amount: credits(amount), reason, reference, operator });
       goTo(ctx, `${accountPath(id)}?done=adjusted`);
     };
     await attempt(ctx, apply, (failure) => page(visit, { draft: { amount, reason }, failure }));

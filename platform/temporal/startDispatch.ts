@@ -1,13 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { moreEvents, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { dispatchEvents } from '../../workflows/dispatchEvents.ts';
-
-/**
- * Requests the dispatch of an account's new events and returns at once. If the request fails, the sweeper dispatches
- * the events.
- */
-export type DispatchEvents = (accountId: string) => void;
+import { retryUntilAborted } from './retryUntilAborted.ts';
 
 const TIMEOUT_MS = 5000;
 
@@ -15,6 +9,8 @@ const TIMEOUT_MS = 5000;
  * Signals the workflow that dispatches an account's events, and starts it if it is not running. There is only one
  * such workflow per account, so that while no orchestrator runs, a busy account does not fill the orchestrator's
  * queue, which calls also use.
+ *
+ * @throws the last error of Temporal after 5 s
  */
 export async function startDispatch(client: Client, accountId: string): Promise<void> {
   const send = () =>
@@ -29,12 +25,15 @@ export async function startDispatch(client: Client, accountId: string): Promise<
 }
 
 /**
- * Creates the `DispatchEvents` of a process. While a signal for an account is being sent, further requests for that
- * account are merged into one more signal.
+ * Starts dispatches in the background, so that no response waits for Temporal. While a signal for an account is being
+ * sent, further requests for that account are merged into one more signal.
  *
- * @param onError receives the errors of signals that could not be sent
+ * @param onError receives the errors of signals that could not be sent; the sweeper then finds the events
  */
-export function createDispatchEvents(client: Client, onError: (error: unknown) => void): DispatchEvents {
+export function createBackgroundDispatch(
+  client: Client,
+  onError: (error: unknown) => void,
+): (accountId: string) => void {
   /** The accounts for which a signal is being sent, and whether another signal has been requested since. */
   const sending = new Map<string, boolean>();
   async function send(accountId: string): Promise<void> {
