@@ -8,14 +8,14 @@ import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts
 import { createMaintenanceActivities } from '../activities/ledger/maintenanceActivities.ts';
 import { createToolActivities, type ToolServices } from '../activities/runtime/toolActivities.ts';
 import {
-  createDeliveryActivities,
-  type DeliveryServices,
-} from '../activities/webhooks/deliveryActivities.ts';
-import {
   createDispatchActivities,
   createEndpointNotifier,
 } from '../activities/webhooks/dispatchActivities.ts';
-import { createEndpointActivities } from '../activities/webhooks/endpointActivities.ts';
+import {
+  createDeliveryActivities,
+  createEndpointActivities,
+  type DeliveryServices,
+} from '../activities/webhooks/endpointActivities.ts';
 import type { Env } from '../schemas/env.ts';
 import type { Registry } from '../schemas/registry.ts';
 import { POOLS, type Pool } from '../schemas/tool.ts';

@@ -1,11 +1,9 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
-import type { EventKind } from '../schemas/events.ts';
 import type { ToolTimes } from '../store/accounts/accountDocs.ts';
 import type { ResultReference } from '../store/calls/results.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
 import type { KeyBudget } from '../store/ledger/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
-import type { Resend, SyncRequest, SyncResult } from '../store/webhooks/deliveries.ts';
 
 /**
  * Limits and price of a call, fixed when the API accepts the call. A later change of a price, tool or timeout
@@ -98,37 +96,6 @@ export interface CallFailure {
 export interface LedgerActivities {
   reserve(call: Reservation): Promise<ReserveResult>;
   settle(settlement: Settlement): Promise<Settled>;
-}
-
-/** One attempt of a delivery, run by a worker of the `delivery` queue. */
-export interface DeliveryTask {
-  endpointId: string;
-  deliveryId: string;
-  attempt: number;
-}
-
-/** Result of an attempt. `unsent`: nothing was posted, because the endpoint is disabled or deleted. */
-export type DeliveryResult =
-  | { kind: 'posted'; ok: boolean; attemptId: string; retryAfterMs: number | null }
-  | { kind: 'unsent' };
-
-export interface DeliveryActivities {
-  deliver(task: DeliveryTask): Promise<DeliveryResult>;
-}
-
-export interface EndpointActivities {
-  /**
-   * Writes and reads the state of an endpoint, see store/webhooks/deliveries.ts. `scheduleMs` are the waits between attempts.
-   * Returns null if the endpoint was deleted.
-   */
-  syncEndpoint(request: SyncRequest): Promise<(SyncResult & { scheduleMs: number[] }) | null>;
-  /** Queues deliveries again that are not `running`. Returns the number of queued deliveries. */
-  resend(endpointId: string, selection: Resend, running?: string[]): Promise<number>;
-  /**
-   * Creates a test event of this kind (default: `webhook.test`) and its delivery. Returns the id of the delivery, or null
-   * if the endpoint was deleted.
-   */
-  prepareTest(endpointId: string, testId: string, kind?: EventKind): Promise<string | null>;
 }
 
 export interface MaintenanceActivities {

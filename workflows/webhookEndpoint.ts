@@ -11,20 +11,57 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { EventKind } from '../schemas/events.ts';
-import type { DueDelivery, Outcome } from '../store/webhooks/deliveries.ts';
+import type { Resend } from '../store/webhooks/deliveries.ts';
+import type {
+  DueDelivery,
+  EndpointHealth,
+  Outcome,
+  SyncRequest,
+  SyncResult,
+} from '../store/webhooks/endpointState.ts';
 import { disable, enable, resend, TASK_QUEUES, test, wake } from './contract.ts';
-import type { DeliveryActivities, DeliveryResult, EndpointActivities } from './types.ts';
 import {
   type DeliveryStatus,
   disabled,
   enabled,
   freeAttempts,
   HEALTHY,
-  type Health,
   MAX_CONCURRENT_ATTEMPTS,
   nextDeliveryStatus,
   nextHealth,
-} from './webhookState.ts';
+} from './webhookEndpointState.ts';
+
+/** The steps in MongoDB, which the orchestrator runs as local activities. */
+export interface EndpointActivities {
+  /**
+   * Writes and reads the state of an endpoint, see store/webhooks/endpointState.ts. `scheduleMs` are the waits between attempts.
+   * Returns null if the endpoint was deleted.
+   */
+  syncEndpoint(request: SyncRequest): Promise<(SyncResult & { scheduleMs: number[] }) | null>;
+  /** Queues deliveries again that are not `running`. Returns the number of queued deliveries. */
+  resend(endpointId: string, selection: Resend, running?: string[]): Promise<number>;
+  /**
+   * Creates a test event of this kind (default: `webhook.test`) and its delivery. Returns the id of the delivery, or null
+   * if the endpoint was deleted.
+   */
+  prepareTest(endpointId: string, testId: string, kind?: EventKind): Promise<string | null>;
+}
+
+/** One attempt of a delivery, run by a worker of the `delivery` queue. */
+export interface DeliveryTask {
+  endpointId: string;
+  deliveryId: string;
+  attempt: number;
+}
+
+/** Result of an attempt. `unsent`: nothing was posted, because the endpoint is disabled or deleted. */
+export type DeliveryResult =
+  | { kind: 'posted'; ok: boolean; attemptId: string; retryAfterMs: number | null }
+  | { kind: 'unsent' };
+
+export interface DeliveryActivities {
+  deliver(task: DeliveryTask): Promise<DeliveryResult>;
+}
 
 const activities = proxyLocalActivities<EndpointActivities>({
   // Long enough for a resend, which can write many documents.
@@ -55,26 +92,34 @@ const MAX_HISTORY_EVENTS = 1000;
 const refusal = (code: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: code, message, nonRetryable: true, category: 'BENIGN' });
 
+/** What a round found: the due deliveries, and when the next one is due. */
+interface Round extends Pick<SyncResult, 'due' | 'nextAt'> {
+  /** Ids of the deliveries that the owner had asked for when the round began. */
+  asked: string[];
+}
+
 /**
  * The workflow of an endpoint, which alone controls its attempts, failure count and state. MongoDB stores deliveries
- * and state. Each `syncEndpoint` writes the outcomes since the previous one and reads the deliveries that are due.
+ * and state. In each round the workflow writes what happened since the previous one and reads what is due (1), has that
+ * attempted (2), counts the failures (3), and waits for the next result, request or time, or stops (4).
  *
  * @param requested ids of deliveries that the previous run was asked to attempt at once
  */
 export async function webhookEndpoint(endpointId: string, requested: string[] = []): Promise<void> {
-  let health: Health = HEALTHY;
+  let health: EndpointHealth = HEALTHY;
   let scheduleMs: number[] = [];
   /** Number of the newest write of `health` to MongoDB. */
   let turn = 0;
   /** Whether `health` has been read from MongoDB. */
   let isLoaded = false;
-  let writtenHealth: Health = HEALTHY;
+  let writtenHealth: EndpointHealth = HEALTHY;
   let isDeleted = false;
   let isWoken = false;
   /** Number of requested changes of the endpoint's state, and how many of them have been written. */
   let changes = 0;
   let writtenChanges = 0;
   const outcomes: Outcome[] = [];
+  /** Ids of the deliveries that are being attempted. */
   const running = new Set<string>();
   /** Ids of the deliveries that the owner asked to be attempted at once, without the pause after a failure. */
   const first = new Set(requested);
@@ -84,45 +129,76 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
    */
   let fairnessKey = endpointId;
 
-  /**
-   * Resolves when the endpoint's state has been read from MongoDB and all changes have been written to it, or when
-   * the endpoint was deleted.
-   */
-  async function untilWritten(): Promise<void> {
+  setHandler(wake, () => {
+    isWoken = true;
+  });
+  setHandler(disable, disableEndpoint);
+  setHandler(enable, enableEndpoint);
+  setHandler(resend, resendDeliveries);
+  setHandler(test, sendTest);
+
+  for (;;) {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    const isEndingRun = continueAsNewSuggested || historyLength > MAX_HISTORY_EVENTS;
+    const round = await sync();
+    if (round === null) {
+      isDeleted = true;
+      await condition(isIdle);
+      return;
+    }
+    if (isEndingRun) {
+      // Signals to this run need not be passed on: the next run starts with `sync`.
+      await condition(() => isUnwritten() || isIdle());
+      if (!isUnwritten()) return continueAsNew<typeof webhookEndpoint>(endpointId, [...first]);
+      continue;
+    }
+    const nextAt = startAttempts(round);
+    if (!(await untilWork(nextAt))) return;
+  }
+
+  // 1. What is due.
+
+  /** Writes the outcomes and the health since the previous round. @returns what is due; null if the endpoint was deleted */
+  async function sync(): Promise<Round | null> {
     const upTo = changes;
-    await condition(() => isDeleted || (isLoaded && writtenChanges >= upTo));
-  }
-  async function writeChange(): Promise<void> {
-    changes++;
-    await untilWritten();
-  }
-  function assertExists(): void {
-    if (isDeleted) throw refusal('not_found', 'The webhook endpoint does not exist.');
-  }
-  function assertActive(): void {
-    assertExists();
-    if (health.state === 'disabled') throw refusal('endpoint_disabled', 'The webhook endpoint is disabled.');
-  }
-
-  /** Adds the outcome of an attempt to those that the next `syncEndpoint` writes. */
-  function conclude({ deliveryId, attempts, tries }: DueDelivery, status: DeliveryStatus): void {
-    const held = status.state === 'pending' && health.state === 'disabled';
-    outcomes.push({
-      deliveryId,
-      attempt: attempts + 1,
-      tries: tries + 1,
-      ...(held ? { state: 'held', nextAt: null } : status),
+    const changedHealth = isLoaded && health !== writtenHealth ? { ...health } : null;
+    writtenHealth = health;
+    isWoken = false;
+    const asked = [...first].slice(0, MAX_CONCURRENT_ATTEMPTS);
+    const state = await activities.syncEndpoint({
+      endpointId,
+      now: Date.now(),
+      turn: changedHealth === null ? turn : ++turn,
+      health: changedHealth,
+      outcomes: outcomes.splice(0),
+      running: [...running],
+      first: asked,
+      take: MAX_CONCURRENT_ATTEMPTS,
     });
-    running.delete(deliveryId);
+    if (state === null) return null;
+    if (!isLoaded) {
+      health = state.health;
+      writtenHealth = health;
+      turn = state.turn;
+      isLoaded = true;
+    }
+    writtenChanges = upTo;
+    ({ scheduleMs, accountId: fairnessKey = endpointId } = state);
+    return { ...state, asked };
   }
 
-  /** Updates `health` after an attempt that started in `epoch`. */
-  function updateHealth(result: DeliveryResult, epoch: number): void {
-    if (result.kind !== 'posted') return;
-    const before = health.state;
-    health = nextHealth(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
-    if (health.state !== before)
-      log.warn('webhook endpoint disabled', { accountId: fairnessKey, endpointId });
+  // 2. Who attempts it.
+
+  /** Starts as many attempts as may run. @returns when another delivery is due; null if none waits */
+  function startAttempts({ due, nextAt, asked }: Round): number | null {
+    const [next] = due;
+    const skipsPause = next !== undefined && asked.includes(next.deliveryId);
+    const current = skipsPause ? { ...health, notBefore: null } : health;
+    const started = due.slice(0, freeAttempts(current, running.size, Date.now()));
+    for (const delivery of started) void attempt(delivery);
+    // Those of `asked` that are not due are no longer pending.
+    for (const id of asked) if (!due.some(({ deliveryId }) => deliveryId === id)) first.delete(id);
+    return started.length < due.length ? Date.now() : nextAt;
   }
 
   async function attempt(due: DueDelivery): Promise<void> {
@@ -136,10 +212,9 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
       priority: { fairnessKey },
     });
     const result = await deliver({ endpointId, deliveryId, attempt: attempts + 1 });
-    updateHealth(result, epoch);
+    countResult(result, epoch);
     if (result.kind === 'unsent') {
-      // The next `syncEndpoint` marks the delivery as held, or returns it as due if the endpoint has been enabled
-      // since.
+      // The next round marks the delivery as held, or finds it due if the endpoint has been enabled since.
       running.delete(deliveryId);
       isWoken = true;
       return;
@@ -149,6 +224,86 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
       due,
       nextDeliveryStatus({ ok, tries: tries + 1, retryAfterMs }, scheduleMs, Math.random(), Date.now()),
     );
+  }
+
+  /** Adds the outcome of an attempt to those that the next round writes. */
+  function conclude({ deliveryId, attempts, tries }: DueDelivery, status: DeliveryStatus): void {
+    const held = status.state === 'pending' && health.state === 'disabled';
+    outcomes.push({
+      deliveryId,
+      attempt: attempts + 1,
+      tries: tries + 1,
+      ...(held ? { state: 'held', nextAt: null } : status),
+    });
+    running.delete(deliveryId);
+  }
+
+  // 3. What the count does.
+
+  /** Counts the result of an attempt that started in `epoch`: failures pause the endpoint, and at last disable it. */
+  function countResult(result: DeliveryResult, epoch: number): void {
+    if (result.kind !== 'posted') return;
+    const before = health.state;
+    health = nextHealth(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
+    if (health.state !== before)
+      log.warn('webhook endpoint disabled', { accountId: fairnessKey, endpointId });
+  }
+
+  // 4. When it stops.
+
+  /**
+   * Waits for a result, a request, or the time of the next delivery.
+   *
+   * @returns false if there was nothing to do for a minute: the workflow stops, and the next event starts it again
+   */
+  async function untilWork(nextAt: number | null): Promise<boolean> {
+    const hasWork = () => isWoken || isUnwritten();
+    const mayStart =
+      health.state === 'active' && (running.size === 0 || freeAttempts(health, running.size, Date.now()) > 0);
+    if (mayStart && nextAt !== null) {
+      const at = Math.max(nextAt, health.notBefore ?? 0);
+      await condition(hasWork, Math.max(1, at - Date.now()));
+      return true;
+    }
+    if (running.size > 0) {
+      await condition(hasWork);
+      return true;
+    }
+    return (await condition(hasWork, IDLE_MS)) || !allHandlersFinished();
+  }
+
+  function isUnwritten(): boolean {
+    return outcomes.length > 0 || changes > writtenChanges;
+  }
+
+  function isIdle(): boolean {
+    return running.size === 0 && allHandlersFinished();
+  }
+
+  // What the owner requests.
+
+  async function disableEndpoint(): Promise<void> {
+    await untilWritten();
+    health = disabled(health, Date.now());
+    changes++;
+  }
+
+  async function enableEndpoint(): Promise<void> {
+    await untilWritten();
+    assertExists();
+    health = enabled(health);
+    await writeChange();
+    assertExists();
+  }
+
+  async function resendDeliveries(selection: Resend): Promise<number> {
+    await untilWritten();
+    assertActive();
+    const queued = await activities.resend(endpointId, selection, [...running]);
+    const [only, ...others] = 'deliveryIds' in selection ? selection.deliveryIds : [];
+    if (only !== undefined && others.length === 0 && queued > 0 && !running.has(only)) first.add(only);
+    isWoken = true;
+    return queued;
   }
 
   async function sendTest(testId: string, beginUntil?: number, kind?: EventKind): Promise<string> {
@@ -174,7 +329,7 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
       await writeChange();
       throw refusal('pool_busy', 'No worker reported a result in time. The test may have been posted.');
     }
-    updateHealth(result, epoch);
+    countResult(result, epoch);
     const ok = result.kind === 'posted' && result.ok;
     conclude(test, { state: ok ? 'delivered' : 'failed', nextAt: null });
     await writeChange();
@@ -183,87 +338,26 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
     return result.attemptId;
   }
 
-  setHandler(wake, () => {
-    isWoken = true;
-  });
-  setHandler(disable, async () => {
-    await untilWritten();
-    health = disabled(health, Date.now());
-    changes++;
-  });
-  setHandler(enable, async () => {
-    await untilWritten();
-    assertExists();
-    health = enabled(health);
-    await writeChange();
-    assertExists();
-  });
-  setHandler(resend, async (selection) => {
-    await untilWritten();
-    assertActive();
-    const queued = await activities.resend(endpointId, selection, [...running]);
-    const [only, ...others] = 'deliveryIds' in selection ? selection.deliveryIds : [];
-    if (only !== undefined && others.length === 0 && queued > 0 && !running.has(only)) first.add(only);
-    isWoken = true;
-    return queued;
-  });
-  setHandler(test, sendTest);
-
-  for (;;) {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    const isEndingRun = continueAsNewSuggested || historyLength > MAX_HISTORY_EVENTS;
+  /**
+   * Resolves when the endpoint's state has been read from MongoDB and all changes have been written to it, or when
+   * the endpoint was deleted.
+   */
+  async function untilWritten(): Promise<void> {
     const upTo = changes;
-    const changedHealth = isLoaded && health !== writtenHealth ? { ...health } : null;
-    writtenHealth = health;
-    isWoken = false;
-    const asked = [...first].slice(0, MAX_CONCURRENT_ATTEMPTS);
-    const state = await activities.syncEndpoint({
-      endpointId,
-      now: Date.now(),
-      turn: changedHealth === null ? turn : ++turn,
-      health: changedHealth,
-      outcomes: outcomes.splice(0),
-      running: [...running],
-      first: asked,
-      take: MAX_CONCURRENT_ATTEMPTS,
-    });
-    if (state === null) {
-      isDeleted = true;
-      await condition(() => running.size === 0 && allHandlersFinished());
-      return;
-    }
-    if (!isLoaded) {
-      health = state.health;
-      writtenHealth = health;
-      turn = state.turn;
-      isLoaded = true;
-    }
-    writtenChanges = upTo;
-    ({ scheduleMs, accountId: fairnessKey = endpointId } = state);
+    await condition(() => isDeleted || (isLoaded && writtenChanges >= upTo));
+  }
 
-    const isUnwritten = () => outcomes.length > 0 || changes > writtenChanges;
-    const hasWork = () => isWoken || isUnwritten();
-    if (isEndingRun) {
-      // Signals to this run need not be passed on: the next run starts with `syncEndpoint`.
-      await condition(() => isUnwritten() || (running.size === 0 && allHandlersFinished()));
-      if (!isUnwritten()) return continueAsNew<typeof webhookEndpoint>(endpointId, [...first]);
-      continue;
-    }
+  async function writeChange(): Promise<void> {
+    changes++;
+    await untilWritten();
+  }
 
-    const [next] = state.due;
-    const skipsPause = next !== undefined && asked.includes(next.deliveryId);
-    const current = skipsPause ? { ...health, notBefore: null } : health;
-    const started = state.due.slice(0, freeAttempts(current, running.size, Date.now()));
-    for (const due of started) void attempt(due);
-    // Those of `asked` that are not due are no longer pending.
-    for (const id of asked) if (!state.due.some(({ deliveryId }) => deliveryId === id)) first.delete(id);
-    const nextAt = started.length < state.due.length ? Date.now() : state.nextAt;
-    const mayStart =
-      health.state === 'active' && (running.size === 0 || freeAttempts(health, running.size, Date.now()) > 0);
-    if (mayStart && nextAt !== null) {
-      const at = Math.max(nextAt, health.notBefore ?? 0);
-      await condition(hasWork, Math.max(1, at - Date.now()));
-    } else if (running.size > 0) await condition(hasWork);
-    else if (!(await condition(hasWork, IDLE_MS)) && allHandlersFinished()) return;
+  function assertExists(): void {
+    if (isDeleted) throw refusal('not_found', 'The webhook endpoint does not exist.');
+  }
+
+  function assertActive(): void {
+    assertExists();
+    if (health.state === 'disabled') throw refusal('endpoint_disabled', 'The webhook endpoint is disabled.');
   }
 }

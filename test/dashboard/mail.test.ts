@@ -11,7 +11,7 @@ import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
-import { syncEndpoint } from '../../store/webhooks/deliveries.ts';
+import { syncEndpoint } from '../../store/webhooks/endpointState.ts';
 import type { NoticeDoc } from '../../store/webhooks/webhookDocs.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { type Visitor, visitor } from '../helpers/dashboard.ts';

@@ -1,14 +1,14 @@
 import test from 'ava';
+import type { EndpointHealth as Health } from '../../store/webhooks/endpointState.ts';
 import {
   disabled,
   enabled,
   freeAttempts,
   HEALTHY,
-  type Health,
   MAX_CONCURRENT_ATTEMPTS,
   nextDeliveryStatus,
   nextHealth,
-} from '../../workflows/webhookState.ts';
+} from '../../workflows/webhookEndpointState.ts';
 import { seededRandom } from '../helpers/random.ts';
 
 const FIRST_STEP = 5000;

@@ -1,22 +1,8 @@
 import { MAX_FAILURES } from '../schemas/webhookLimits.ts';
-
-/** Health of a webhook endpoint. Times are epoch milliseconds. */
-export interface Health {
-  state: 'active' | 'disabled';
-  /** Number of consecutive failed attempts. */
-  failures: number;
-  /** Number of times the endpoint was re-enabled. */
-  epoch: number;
-  /** No attempt starts before this time; null: attempts may start at once. */
-  notBefore: number | null;
-  disabledAt: number | null;
-}
+import type { EndpointHealth as Health, Outcome } from '../store/webhooks/endpointState.ts';
 
 /** State of a delivery and the time of its next attempt. */
-export interface DeliveryStatus {
-  state: 'pending' | 'delivered' | 'failed' | 'held';
-  nextAt: number | null;
-}
+export type DeliveryStatus = Pick<Outcome, 'state' | 'nextAt'>;
 
 /**
  * Maximum number of concurrent attempts of an endpoint without failures. Far below MAX_FAILURES, so that one short
