@@ -139,7 +139,8 @@ export const resendDeliveries = defineOperation({
     'Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, ' +
     'or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place ' +
     'in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are ' +
-    'being attempted and test events are not resent.',
+    'being attempted and test events are not resent. An account can resend and test 2,000 deliveries in 24 hours; of more, the oldest ' +
+    'are queued.',
   body: resendBody,
   success: { status: 200, schema: resent },
   errors: ['not_found', 'endpoint_disabled', 'pool_busy'],

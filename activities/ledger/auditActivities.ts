@@ -3,6 +3,7 @@ import { sumExpiring } from '../../store/calls/expiringCalls.ts';
 import type { Audit } from '../../store/ledger/audit.ts';
 import { recordAudit, recordFailedAudit } from '../../store/mongo/maintenance.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import { deleteOldAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { AuditActivities } from '../../workflows/types.ts';
 
 /** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
@@ -21,6 +22,9 @@ export const createAuditActivities = (store: Store, runAudit: () => Promise<Audi
       await recordAudit(store, result);
       // A failure is only logged: the next run sums the same calls again.
       await sumExpiring(store).catch((error) => log.error('usage could not be summed', { err: error }));
+      await deleteOldAttempts(store).catch((error) =>
+        log.error('old webhook attempts could not be deleted', { err: error }),
+      );
       return result.drift.length;
     } catch (error) {
       log.error('the audit failed', { err: error });

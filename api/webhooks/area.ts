@@ -6,6 +6,7 @@ import { createWebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts
 import { limitWebhookChanges } from '../account/changeLimit.ts';
 import type { ApiCore } from '../core.ts';
 import { createEndpointWorkflow } from './endpointWorkflow.ts';
+import { createResendLimit } from './resendLimit.ts';
 import { createWebhooks, type Webhooks } from './webhookService.ts';
 
 /** Creates the operations on webhook endpoints. */
@@ -16,6 +17,7 @@ export function createWebhooksArea(core: ApiCore): { webhooks: Webhooks } {
     attempts: createDeliveryAttempts(store),
     lists,
     workflow: createEndpointWorkflow(client),
+    resendLimit: createResendLimit(store, env.RATE_LIMIT),
     egress: createGuard({
       resolver: createResolver({ servers: env.DNS_SERVERS }),
       allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],

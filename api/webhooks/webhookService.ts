@@ -22,6 +22,7 @@ import type { DeliveryAttemptDoc, EventDoc } from '../../store/webhooks/webhookD
 import type { WebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts';
 import { attemptRow, deliveryRow, webhookRow } from '../account/rows.ts';
 import type { EndpointWorkflow } from './endpointWorkflow.ts';
+import type { ResendLimit } from './resendLimit.ts';
 
 /** Operations on webhook endpoints, shared by the Account API and the dashboard. */
 export interface Webhooks {
@@ -47,7 +48,7 @@ export interface Webhooks {
   /** @throws ServiceError rotation_pending */
   rotateSecret(accountId: string, id: string, force: boolean, actor: Actor): Promise<{ secret: string }>;
   activateSecret(accountId: string, id: string, actor: Actor): Promise<WebhookRow>;
-  /** @throws ServiceError endpoint_disabled, invalid_input */
+  /** Queues as many deliveries as the account may still resend. @throws ServiceError endpoint_disabled, invalid_input, rate_limited */
   resend(accountId: string, id: string, body: ResendBody): Promise<{ queued: number }>;
   attempts(accountId: string, id: string, page: PageRequest): Promise<Page<AttemptRow>>;
   /** Returns a delivery to the endpoint, with its payload and its newest attempts. @throws ServiceError not_found */
@@ -66,6 +67,7 @@ interface Dependencies {
   attempts: DeliveryAttempts;
   lists: Lists;
   workflow: EndpointWorkflow;
+  resendLimit: ResendLimit;
   /** Egress guard that permits public addresses and `localhost`. */
   egress: Guard;
   /** Takes a token from a bucket that all API processes share; null: the limits are disabled. */
@@ -116,7 +118,7 @@ function parseSince(text: string): string {
 }
 
 export function createWebhooks(deps: Dependencies): Webhooks {
-  const { endpoints, attempts, lists, workflow, egress, takeToken, onError } = deps;
+  const { endpoints, attempts, lists, workflow, resendLimit, egress, takeToken, onError } = deps;
   const asRows = async (docs: readonly DeliveryAttemptDoc[]): Promise<AttemptRow[]> => {
     const exchanges = await attempts.exchanges(docs.map(({ _id }) => _id));
     return docs.map((attempt) => attemptRow(attempt, exchanges.get(attempt._id)));
@@ -168,6 +170,7 @@ export function createWebhooks(deps: Dependencies): Webhooks {
           detail: `An account can send at most ${Math.round(TEST_LIMITS[from].rate * 60)} test events per minute.`,
           retryAfter: taken.retryAfterSeconds,
         });
+      await resendLimit.takeTest(accountId);
       const attempt = await attempts.find(await workflow.test(id, randomUUID(), kind));
       const [row] = attempt === null ? [] : await asRows([attempt]);
       if (row === undefined) throw new ServiceError('not_found');
@@ -191,7 +194,15 @@ export function createWebhooks(deps: Dependencies): Webhooks {
       await endpoints.find(accountId, id);
       const { deliveryIds } = body;
       const selection = deliveryIds === undefined ? { since: parseSince(body.since ?? '') } : { deliveryIds };
-      return { queued: await workflow.resend(id, selection) };
+      const max = await resendLimit.takeResends(accountId, id, selection);
+      const giveBack = (deliveries: number) => resendLimit.giveBack(accountId, deliveries).catch(onError);
+      const queued = await workflow.resend(id, { ...selection, max }).catch(async (error) => {
+        // After a time-out the deliveries may have been queued.
+        if (!(error instanceof ServiceError) || error.code !== 'pool_busy') await giveBack(max);
+        throw error;
+      });
+      await giveBack(max - queued);
+      return { queued };
     },
 
     async attempts(accountId, id, page) {

@@ -1,8 +1,8 @@
+import type { Filter } from 'mongodb';
 import { EVENTS, type EventData, type EventKind, TEST_EVENT } from '../../schemas/events.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
-
 import { newDelivery, newEvent, storeTestEvent, TEST_EVENT_IDS } from './events.ts';
-import type { DeliveryDoc, DeliveryState } from './webhookDocs.ts';
+import type { DeliveryDoc } from './webhookDocs.ts';
 
 /** Interval between resent deliveries, so that they do not overload a receiver that has just recovered. */
 const RESEND_INTERVAL_MS = 100;
@@ -12,14 +12,39 @@ export const RESEND_WITHIN_MS = 14 * 24 * 3_600_000;
 
 /**
  * The deliveries to resend: the held and failed ones of events since a time, or those with these ids that are not being
- * attempted.
+ * attempted. At most `max`, the oldest first; missing in older histories, which have no maximum.
  */
-export type Resend = { since: string } | { deliveryIds: string[] };
+export type Resend = ({ since: string } | { deliveryIds: string[] }) & { max?: number | undefined };
+
+/** Selects the deliveries to resend of the last 14 days. Test deliveries are not resent. */
+function resendFilter(endpointId: string, selection: Resend): Filter<DeliveryDoc> {
+  const oldest = new Date(Date.now() - RESEND_WITHIN_MS);
+  const common = { endpointId, event: { $ne: 'webhook.test' }, eventId: { $not: TEST_EVENT_IDS } } as const;
+  if ('deliveryIds' in selection)
+    return {
+      ...common,
+      state: { $in: ['held', 'failed', 'delivered', 'pending'] },
+      createdAt: { $gte: oldest },
+      _id: { $in: selection.deliveryIds },
+    };
+  const since = new Date(selection.since);
+  return {
+    ...common,
+    state: { $in: ['held', 'failed'] },
+    createdAt: { $gte: since > oldest ? since : oldest },
+  };
+}
+
+/** Returns the number of deliveries that `resend` would queue without a maximum if none is being attempted. */
+export const countToResend = (
+  { deliveries }: Store,
+  endpointId: string,
+  selection: Resend,
+): Promise<number> => deliveries.countDocuments(resendFilter(endpointId, selection));
 
 /**
- * Queues the selected deliveries of the last 14 days again, oldest first, at intervals of 100 ms. A delivery that waits
- * for its next attempt keeps its place in the retry schedule; any other starts the schedule again. Test deliveries are not
- * resent.
+ * Queues the selected deliveries again, oldest first, at intervals of 100 ms. A delivery that waits for its next attempt
+ * keeps its place in the retry schedule; any other starts the schedule again.
  *
  * @param running ids of the deliveries that are being attempted
  * @returns the number of queued deliveries
@@ -30,31 +55,17 @@ export async function resend(
   selection: Resend,
   running: readonly string[] = [],
 ): Promise<number> {
-  const oldest = new Date(Date.now() - RESEND_WITHIN_MS);
-  const since = 'since' in selection ? new Date(selection.since) : oldest;
-  const isSelected = 'deliveryIds' in selection;
-  const states: DeliveryState[] = [
-    'held',
-    'failed',
-    ...(isSelected ? (['delivered', 'pending'] as const) : []),
-  ];
-  const filter = {
-    endpointId,
-    state: { $in: states },
-    event: { $ne: 'webhook.test' as const },
-    eventId: { $not: TEST_EVENT_IDS },
-    createdAt: { $gte: since > oldest ? since : oldest },
-    ...(isSelected && { _id: { $in: selection.deliveryIds, $nin: running } }),
-  };
+  const { max = Number.POSITIVE_INFINITY } = selection;
+  const filter = { $and: [resendFilter(endpointId, selection), { _id: { $nin: [...running] } }] };
   let queued = 0;
   let nextAt = Date.now();
-  for (;;) {
+  while (queued < max) {
     const rows: Pick<DeliveryDoc, '_id' | 'state'>[] = await deliveries
       .find(filter, { projection: { _id: 1, state: 1 } })
       .sort({ createdAt: 1 })
-      .limit(RESEND_BATCH)
+      .limit(Math.min(RESEND_BATCH, max - queued))
       .toArray();
-    if (rows.length === 0) return queued;
+    if (rows.length === 0) break;
     const { matchedCount } = await deliveries.bulkWrite(
       rows.map(({ _id, state }, index) => ({
         updateOne: {
@@ -72,9 +83,10 @@ export async function resend(
     );
     queued += matchedCount;
     // Selected deliveries fit in one batch. A second pass could find those that have been delivered in the meantime.
-    if (isSelected) return queued;
+    if ('deliveryIds' in selection) break;
     nextAt += rows.length * RESEND_INTERVAL_MS;
   }
+  return queued;
 }
 
 /** The data of a test event: the example of its kind. */

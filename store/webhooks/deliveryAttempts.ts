@@ -1,11 +1,16 @@
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
 import type { DeliveryAttemptDoc, DeliveryDoc, ExchangeDoc } from './webhookDocs.ts';
 
-/** How long requests and responses are kept, in milliseconds. The attempts themselves are never deleted. */
+/** How long requests and responses are kept, in milliseconds. */
 const EXCHANGE_RETENTION_MS = 30 * 24 * 3_600_000;
 
 /** Maximum number of requests and responses that are kept for an account: the newest ones. */
 export const MAX_EXCHANGES = 1000;
+
+/** Maximum number of attempts that are kept for an account: the newest ones, and those of the last hour. */
+export const MAX_ATTEMPTS = 10_000;
+/** Period of attempts that one run of `deleteOldAttempts` covers: twice the interval of the runs, so that one can be missed. */
+const COVERED_MS = 2 * 3_600_000;
 
 /** Id of an attempt, from the id of its delivery and its number. */
 export const attemptId = (deliveryId: string, attempt: number): string =>
@@ -55,3 +60,29 @@ export const createDeliveryAttempts = ({ deliveryAttempts, exchanges }: Store): 
       .toArray();
   },
 });
+
+/**
+ * Deletes the oldest attempts, above `MAX_ATTEMPTS`, of the accounts that had attempts in the last two hours. Must run every
+ * hour.
+ *
+ * @param most maximum number of attempts that an account keeps
+ */
+export async function deleteOldAttempts(
+  { deliveryAttempts, exchanges }: Store,
+  most = MAX_ATTEMPTS,
+): Promise<void> {
+  const recent = new Date(Date.now() - COVERED_MS + EXCHANGE_RETENTION_MS);
+  // Every recent attempt has left its exchange, unless newer exchanges of the account have replaced it.
+  const accountIds = await exchanges.distinct('accountId', { expiresAt: { $gte: recent } });
+  for (const accountId of accountIds) {
+    if (accountId === undefined) continue;
+    const [newestSurplus] = await deliveryAttempts
+      .find({ accountId }, { projection: { at: 1 } })
+      .sort({ at: -1 })
+      .skip(most)
+      .limit(1)
+      .toArray();
+    if (newestSurplus !== undefined)
+      await deliveryAttempts.deleteMany({ accountId, at: { $lte: newestSurplus.at } });
+  }
+}

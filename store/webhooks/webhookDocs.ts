@@ -50,7 +50,7 @@ export interface DeliveryDoc {
   nextAt: Date | null;
 }
 
-/** A completed attempt of a delivery. The document is never changed or deleted. */
+/** A completed attempt of a delivery. The document is never changed. */
 export interface DeliveryAttemptDoc {
   _id: string;
   accountId: string;
@@ -158,7 +158,10 @@ export const DELIVERY_INDEXES: IndexDescription[] = [
   },
 ];
 
-export const DELIVERY_ATTEMPT_INDEXES: IndexDescription[] = [{ key: { endpointId: 1, at: -1, _id: -1 } }];
+export const DELIVERY_ATTEMPT_INDEXES: IndexDescription[] = [
+  { key: { endpointId: 1, at: -1, _id: -1 } },
+  { key: { accountId: 1, at: -1 } },
+];
 
 export const EXCHANGE_INDEXES: IndexDescription[] = [
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },

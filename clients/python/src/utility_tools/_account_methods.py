@@ -129,7 +129,7 @@ class AccountMethods:
         return row
 
     def resend_deliveries(self, id: str, body: ResendRequest) -> ResendResult:
-        """Resend deliveries. Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are being attempted and test events are not resent."""
+        """Resend deliveries. Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are being attempted and test events are not resent. An account can resend and test 2,000 deliveries in 24 hours; of more, the oldest are queued."""
         row: ResendResult = self._request("POST", path_of("/api/v1/account/webhooks/{id}/resend", id), body)
         return row
 
@@ -236,7 +236,7 @@ class AsyncAccountMethods:
         return row
 
     async def resend_deliveries(self, id: str, body: ResendRequest) -> ResendResult:
-        """Resend deliveries. Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are being attempted and test events are not resent."""
+        """Resend deliveries. Queues deliveries of the last 14 days again, ten per second: either the held and failed ones of events since a given time, or those with the given ids, which may also be delivered ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A single id is attempted at once, even during the pause after a failed attempt. Deliveries that are being attempted and test events are not resent. An account can resend and test 2,000 deliveries in 24 hours; of more, the oldest are queued."""
         row: ResendResult = await self._request("POST", path_of("/api/v1/account/webhooks/{id}/resend", id), body)
         return row
 

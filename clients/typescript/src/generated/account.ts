@@ -175,7 +175,8 @@ export abstract class AccountMethods {
    * failed ones of events since a given time, or those with the given ids, which may also be delivered
    * ones or wait for their next attempt. A waiting delivery keeps its place in the retry schedule. A
    * single id is attempted at once, even during the pause after a failed attempt. Deliveries that are
-   * being attempted and test events are not resent.
+   * being attempted and test events are not resent. An account can resend and test 2,000 deliveries in
+   * 24 hours; of more, the oldest are queued.
    */
   resendDeliveries(id: string, body: ResendRequest, options?: RequestOptions): Promise<ResendResult> {
     return this.read<ResendResult>({ method: 'POST', path: `/api/v1/account/webhooks/${encodeURIComponent(id)}/resend`, body }, options);
