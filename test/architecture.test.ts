@@ -92,10 +92,10 @@ const ALLOWED: Record<string, readonly string[]> = {
     'api/cli/eventFeed.ts',
     'api/cli/listen.ts',
     'api/status/statusChecks.ts',
-    'api/dashboard/scripts/firstCall.js',
-    'api/dashboard/scripts/passkeys.js',
-    'api/dashboard/scripts/run.js',
-    'api/dashboard/scripts/palette.js',
+    'api/dashboard/pages/keys/firstCall.js',
+    'api/dashboard/pages/settings/passkeys/passkeys.js',
+    'api/dashboard/pages/tools/run.js',
+    'api/dashboard/frame/palette.js',
     'api/site/scripts/run.js',
     'api/site/scripts/try.js',
   ],
@@ -214,6 +214,22 @@ test('other modules import only types and the contract of workflows; workflows i
   );
   t.deepEqual(outOf.map(show), []);
   t.deepEqual(imports.filter(({ file }) => file === CONSTANTS).map(show), []);
+});
+
+test('pages of the dashboard build on its frame and components, and only operators see those of operators', (t) => {
+  const wrong = imports.filter(
+    ({ file, target }) =>
+      (/^api\/dashboard\/(?:frame|components)\//.test(file) &&
+        /^api\/dashboard\/(?:pages|operator)\//.test(target ?? '')) ||
+      (file.startsWith('api/dashboard/pages/') && target?.startsWith('api/dashboard/operator/')),
+  );
+  t.deepEqual(wrong.map(show), []);
+  const components = files.filter(({ file }) => /^api\/dashboard\/components\/.*\.ts$/.test(file));
+  t.true(components.length > 10);
+  for (const { file } of components) {
+    const users = new Set(imports.filter(({ target }) => target === file).map((it) => it.file));
+    t.true(users.size >= 3, `${file} belongs to the folder of its page: ${[...users].join(', ')}`);
+  }
 });
 
 test('the contract names exactly the workflows that the bundle exports', (t) => {

@@ -1,46 +1,55 @@
 import type Router from '@koa/router';
 import { createBroadcasts } from '../../store/accounts/broadcast.ts';
-import { closeAccount } from '../../store/accounts/closeAccount.ts';
-import { leaseExport } from '../../store/accounts/exportLease.ts';
-import { createPasskeys } from '../../store/accounts/passkeys.ts';
-import { createSearch } from '../../store/accounts/search.ts';
-import { recordSecurity } from '../../store/accounts/securityLog.ts';
-import { readShares } from '../../store/accounts/shares.ts';
-import { liftSuspension, suspendAccount } from '../../store/accounts/suspension.ts';
-import { usageOf } from '../../store/billing/usage.ts';
-import { auditAccount } from '../../store/ledger/audit.ts';
-import { readSamples } from '../../store/status/poolSamples.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
-import { type DashboardServices, dashboardRoutes } from './dashboardRoutes.ts';
+import { assetRoutes } from './frame/assets.ts';
+import type { DashboardServices } from './frame/dashboard.ts';
+import { dismissalRoutes } from './frame/dismissalRoutes.ts';
+import { operatorRouter } from './frame/operatorRouter.ts';
+import { createPageRouter } from './frame/pageRouter.ts';
+import { operatorRoutes } from './operator/routes.ts';
+import { callsRoutes } from './pages/calls/routes.ts';
+import { connectRoutes } from './pages/connect/routes.ts';
+import { connectedAppsRoutes } from './pages/connectedApps/routes.ts';
+import { creditsRoutes } from './pages/credits/routes.ts';
+import { deviceRoutes } from './pages/device/routes.ts';
+import { eventsRoutes } from './pages/events/routes.ts';
+import { keysRoutes } from './pages/keys/routes.ts';
+import { ledgerRoutes } from './pages/ledger/routes.ts';
+import { overviewRoutes } from './pages/overview/routes.ts';
+import { receiptsRoutes } from './pages/receipts/routes.ts';
+import { settingsRoutes } from './pages/settings/routes.ts';
+import { signInRoutes } from './pages/signIn/routes.ts';
+import { toolsRoutes } from './pages/tools/routes.ts';
+import { webhooksRoutes } from './pages/webhooks/routes.ts';
 
-/** Creates the dashboard of owners and operators. */
+const PAGES = [
+  signInRoutes,
+  overviewRoutes,
+  toolsRoutes,
+  callsRoutes,
+  keysRoutes,
+  connectedAppsRoutes,
+  connectRoutes,
+  deviceRoutes,
+  webhooksRoutes,
+  eventsRoutes,
+  creditsRoutes,
+  receiptsRoutes,
+  ledgerRoutes,
+  settingsRoutes,
+  operatorRoutes,
+  dismissalRoutes,
+];
+
+/** Creates the dashboard of owners and operators. Its pages work without JavaScript (progressive enhancement). */
 export const createDashboardArea = (core: ApiCore, services: DashboardServices) => ({
   routes(router: Router<State>) {
-    const { env, log, registry, store, accounts, lists, limits } = core;
-    dashboardRoutes(router, {
-      ...services,
-      env,
-      log,
-      registry,
-      accounts,
-      lists,
-      rateLimit: limits.rateLimit,
-      takeToken: limits.takeToken,
-      pageLimit: limits.pageLimit,
-      countMail: limits.attempts.countMail,
-      passkeys: createPasskeys(store),
-      search: createSearch(store),
-      broadcasts: createBroadcasts(store),
-      usageOf: (accountId, days) => usageOf(store, accountId, days),
-      recordSecurity: (event) => recordSecurity(store, event),
-      leaseExport: (accountId, onLost) => leaseExport(store, accountId, onLost),
-      closeAccount: (account) => closeAccount(store, account),
-      suspendAccount: (accountId, reason, operator) => suspendAccount(store, accountId, reason, operator),
-      liftSuspension: (accountId, operator) => liftSuspension(store, accountId, operator),
-      auditAccount: (accountId) => auditAccount(store, accountId),
-      readShares: () => readShares(store),
-      readSamples: () => readSamples(store, new Date()),
-    });
+    assetRoutes(router, core.registry);
+    const broadcasts = createBroadcasts(core.store);
+    const pages = createPageRouter(router, core, { ...services, broadcasts });
+    const operatorPages = operatorRouter(pages);
+    for (const routes of PAGES) routes({ ...services, core, pages, operatorPages, broadcasts });
+    pages.notFound('/dashboard/{*path}');
   },
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type Router from '@koa/router';
-import { lightStyleSheet } from '../dashboard/styleSheet.ts';
+import { lightStyleSheet } from '../dashboard/frame/styleSheet.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, type Document, sendDocument } from '../http/document.ts';
 

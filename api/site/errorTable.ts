@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { CODES } from '../openapi/problems.ts';
 import { REMEDIES } from '../openapi/remedies.ts';
 

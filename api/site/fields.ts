@@ -1,6 +1,6 @@
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { renderInline } from './markdown.ts';
 
 /** A field of a JSON Schema in words. */

@@ -8,7 +8,7 @@ import php from 'highlight.js/lib/languages/php';
 import python from 'highlight.js/lib/languages/python';
 import typescript from 'highlight.js/lib/languages/typescript';
 import yaml from 'highlight.js/lib/languages/yaml';
-import { type Html, html, ownMarkup } from '../dashboard/html.ts';
+import { type Html, html, ownMarkup } from '../dashboard/frame/html.ts';
 
 /** Languages by the word after the fence of a code block. */
 const LANGUAGES = {

@@ -1,6 +1,6 @@
 import type { Registry } from '../../schemas/registry.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { anchorOf } from './markdown.ts';
 import type { Page, Section } from './page.ts';
 import { creditsOf } from './toolPage.ts';

@@ -2,7 +2,7 @@ import type { ToolDefinition } from '../../schemas/tool.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
 import { price, unitPrice } from '../dashboard/components/price.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { trialForm } from '../trial/trialForm.ts';
 import { trialNote } from '../trial/trialPage.ts';
 import { trialsOf } from '../trial/trials.ts';

@@ -1,4 +1,4 @@
-import { type Html, html, ownMarkup } from '../dashboard/html.ts';
+import { type Html, html, ownMarkup } from '../dashboard/frame/html.ts';
 import type { Page, Section } from './page.ts';
 import { STYLE } from './style.ts';
 

@@ -1,5 +1,5 @@
 import { Marked, Renderer, type Token, type Tokens } from 'marked';
-import { type Html, html, ownMarkup } from '../dashboard/html.ts';
+import { type Html, html, ownMarkup } from '../dashboard/frame/html.ts';
 import { codeBlock } from './highlight.ts';
 
 export interface Heading {

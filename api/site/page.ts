@@ -1,4 +1,4 @@
-import type { Html } from '../dashboard/html.ts';
+import type { Html } from '../dashboard/frame/html.ts';
 import type { Heading } from './markdown.ts';
 
 /** A page of the documentation. */

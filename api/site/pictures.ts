@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 
 /** Size in pixels of the files, twice the size at which the landing page shows them. */
 const WIDTH = 960;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { marked } from 'marked';
 import MiniSearch from 'minisearch';
 import { count } from '../dashboard/components/text.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { anchorOf, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { groupTools } from '../../schemas/toolGroups.ts';
-import { html } from '../dashboard/html.ts';
-import { scriptFile } from '../dashboard/scriptFile.ts';
+import { html } from '../dashboard/frame/html.ts';
+import { filesBelow, scriptFile } from '../dashboard/frame/scriptFile.ts';
 import { createDocument, type Document } from '../http/document.ts';
 import { GUIDES, type Installation, loadGuides } from './guides.ts';
 import { llmsText, overviewPage, toolsPage } from './indexPages.ts';
@@ -47,7 +47,7 @@ async function assets(): Promise<[string, Document][]> {
   );
   return [
     ...(await Promise.all(files)),
-    ['/docs/assets/site.js', scriptFile(new URL('./scripts/', import.meta.url))],
+    ['/docs/assets/site.js', scriptFile(filesBelow(new URL('./scripts/', import.meta.url), '.js'))],
     ['/favicon.svg', await ownFile('image/svg+xml', './favicon.svg')],
     ['/favicon.ico', await ownFile('image/x-icon', './favicon.ico')],
     ['/social-card.png', await ownFile('image/png', './social-card.png')],

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inlineStyle } from '../dashboard/styleSheet.ts';
+import { inlineStyle } from '../dashboard/frame/styleSheet.ts';
 
 /**
  * The style sheet of the site, which each page contains: a browser can show a page as soon as it has received it, without

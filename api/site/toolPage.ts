@@ -7,7 +7,7 @@ import { summaryOf } from '../../schemas/toolGroups.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
 import { paragraphs } from '../dashboard/components/text.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { codesOfTool } from '../openapi/codes.ts';
 import { REMEDIES } from '../openapi/remedies.ts';
 import { errorList } from './errorTable.ts';

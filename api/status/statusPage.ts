@@ -2,7 +2,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { ComponentState } from '../../schemas/status.ts';
 import type { IncidentDoc } from '../../store/status/statusDocs.ts';
 import { count, moment } from '../dashboard/components/text.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { plainLayout, SITE_NAME } from '../site/layout.ts';
 import { describe, STATE_WORDS } from './components.ts';
 import type { ComponentStatus, DayStatus, Status } from './status.ts';

@@ -1,5 +1,5 @@
 import { count } from '../dashboard/components/text.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { type DayStatus, uptimeOf } from './status.ts';
 
 const WIDTH = 5;

@@ -1,6 +1,6 @@
 import { ERRORS } from '../../schemas/errors.ts';
 import { type Failure, reasons } from '../dashboard/components/alert.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { codeBlock } from '../site/highlight.ts';
 import { outputOf } from '../site/toolPage.ts';
 import { TRIAL_CHARACTERS, type Trial, trialPath } from './trials.ts';

@@ -1,5 +1,5 @@
 import { summaryOf } from '../../schemas/toolGroups.ts';
-import { type Html, html } from '../dashboard/html.ts';
+import { type Html, html } from '../dashboard/frame/html.ts';
 import { plainLayout, SITE_NAME } from '../site/layout.ts';
 import { type TrialEnding, trialForm } from './trialForm.ts';
 import { TRIALS_BY_ADDRESS } from './trialLimit.ts';

@@ -8,12 +8,12 @@ import {
   type Credentials,
   cookieOf,
   freshCredentials,
-  makeUser,
   postAuth,
   signIn,
   signUp,
 } from '../helpers/session.ts';
 import type { SharedStack } from '../helpers/stack.ts';
+import { makeUser } from '../helpers/users.ts';
 
 const { publicUrl: PUBLIC_URL } = LIMITED;
 /** Delay of a sign-in to an account whose password many addresses have guessed wrong. */

@@ -6,8 +6,9 @@ import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { createCodec } from '../../platform/temporal/codec.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
-import { freshCredentials, makeUser, signIn, signUp } from '../helpers/session.ts';
+import { freshCredentials, signIn, signUp } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { makeUser } from '../helpers/users.ts';
 
 const SECRET_TEXT = 'readable for operators alone';
 

@@ -15,8 +15,9 @@ import {
   textOf,
 } from '../helpers/markup.ts';
 import { LIMITED, useStack } from '../helpers/profiles.ts';
-import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
+import { type Credentials, cookieOf, freshCredentials, postAuth } from '../helpers/session.ts';
 import type { SharedStack } from '../helpers/stack.ts';
+import { makeUser } from '../helpers/users.ts';
 
 const { publicUrl: PUBLIC_URL, uiUrl: UI_URL } = LIMITED;
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { parse } from 'parse5';
 import { withStore } from '../helpers/account.ts';
-import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
+import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import { recordAt, recordsAt } from '../helpers/json.ts';
 import {
   attribute,
@@ -14,8 +14,8 @@ import {
   rowsOf,
   textOf,
 } from '../helpers/markup.ts';
-import { makeUser, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { newOperator } from '../helpers/users.ts';
 
 // Notices and incidents of operators hold for the whole installation, so a shared stack would show them to other tests.
 
@@ -26,14 +26,8 @@ test.before(async () => {
 });
 test.after.always(() => stack?.stop());
 
-const newOperator = async (): Promise<Visitor> => {
-  const credentials = await makeUser(stack, 'operator');
-  return visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
-};
-
 test('the status page shows the state, the days and the incidents with the updates of operators', async (t) => {
-  const credentials = await makeUser(stack, 'operator');
-  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
+  const operator = await newOperator(stack);
   // One hour before the end of the day before yesterday, for which the API of this stack has recorded nothing.
   const startedAt = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 90_000_000);
   const day = startedAt.toISOString().slice(0, 10);
@@ -101,7 +95,7 @@ test('the status page shows the state, the days and the incidents with the updat
 });
 
 test("an operator's notice is on every page until it is dismissed or ended", async (t) => {
-  const operator = await newOperator();
+  const operator = await newOperator(stack);
   const [owner, other] = [await newOwner(stack), await newOwner(stack)];
   const barOf = async (who: Visitor, path = '', headers = {}) => {
     const page = await pageOf(t, await who.get(path, headers));

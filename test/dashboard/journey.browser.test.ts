@@ -6,14 +6,15 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
-import { visitor } from '../helpers/dashboard.ts';
+import { callWith, visitor } from '../helpers/dashboard.ts';
 import { recordAt } from '../helpers/json.ts';
 import { oauthClient } from '../helpers/oauth.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { freshCredentials, makeUser, signUp } from '../helpers/session.ts';
+import { freshCredentials, signUp } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { totp } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
+import { makeUser } from '../helpers/users.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
 import { findings, inspect, startTab, type Tab, tabTo, watchPages } from './browser.ts';
 
@@ -36,13 +37,6 @@ test.after.always(async () => {
 const copies = async (): Promise<(string | null)[]> => [
   ...new Set(await tab.page.$$eval('.copy', (all) => all.map((it) => it.getAttribute('aria-label')))),
 ];
-
-const callWith = (key: string) =>
-  fetch(`${stack.baseUrl}/api/v1/tools/hash-text`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-    body: '{"text":"abc"}',
-  });
 
 test.serial('a new owner completes sign-up, key, call, webhook and key revocation', async (t) => {
   const { email, password } = freshCredentials();
@@ -74,7 +68,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
     ),
   );
   await look();
-  t.is((await callWith(key)).status, 200);
+  t.is((await callWith(stack, key)).status, 200);
   await page.waitForSelector('.waiting.arrived');
   t.regex(await text(), /The first call has arrived: charged\. Show the call/);
   await Promise.all([page.waitForNavigation(), page.click('.waiting a')]);
@@ -177,7 +171,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   await page.click('tr:last-child .confirm summary');
   await press('Revoke');
   t.regex(await text(), /revoked/);
-  t.is((await callWith(key)).status, 401);
+  t.is((await callWith(stack, key)).status, 401);
   await look();
 
   await open('/dashboard/settings');

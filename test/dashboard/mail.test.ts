@@ -18,9 +18,10 @@ import { type Visitor, visitor } from '../helpers/dashboard.ts';
 import { type Mailbox, type Received, startMailbox } from '../helpers/mailbox.ts';
 import { attribute, type Element, mainText, pageOf } from '../helpers/markup.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { type Credentials, cookieOf, freshCredentials, makeUser, postAuth } from '../helpers/session.ts';
+import { type Credentials, cookieOf, freshCredentials, postAuth } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
+import { makeUser } from '../helpers/users.ts';
 import { insertCalls } from '../store/ledgerFixtures.ts';
 import { inspect, startTab } from './browser.ts';
 

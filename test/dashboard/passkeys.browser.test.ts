@@ -18,9 +18,10 @@ import {
   signChallenge,
 } from '../helpers/passkeys.ts';
 import { issueCertificate } from '../helpers/pki.ts';
-import { cookieOf, makeUser, signIn } from '../helpers/session.ts';
+import { cookieOf, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { totp } from '../helpers/totp.ts';
+import { makeUser } from '../helpers/users.ts';
 import { inspect, startTab, type Tab } from './browser.ts';
 
 const LIST = '/settings/passkeys';

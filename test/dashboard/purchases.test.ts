@@ -18,10 +18,11 @@ import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { attribute, CSP, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
 import { readPdf } from '../helpers/office.ts';
 import { readLog } from '../helpers/processLog.ts';
-import { makeUser, signIn } from '../helpers/session.ts';
+import { signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { type StripeMock, startStripeMock } from '../helpers/stripeMock.ts';
 import { until } from '../helpers/until.ts';
+import { makeUser } from '../helpers/users.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
 
 const KEY = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';

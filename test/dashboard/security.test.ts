@@ -7,9 +7,10 @@ import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { attribute, HOSTILE, linksOf, mainText, pageOf, shape, textOf } from '../helpers/markup.ts';
 import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { cookieOf, makeUser, postAuth, signIn } from '../helpers/session.ts';
+import { cookieOf, postAuth, signIn } from '../helpers/session.ts';
 import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
+import { makeUser } from '../helpers/users.ts';
 
 let stack: SharedStack;
 let receiver: Receiver;

@@ -62,7 +62,7 @@ test('every test file belongs to one tier; the slow tier repeats files of the qu
 });
 
 test('a change selects the slow files about its subject, and one more by the hash of the commit', (t) => {
-  const { files, byHash, hasSharedGround, needsContainers } = selected('api/dashboard/pages/creditsPage.ts');
+  const { files, byHash, hasSharedGround, needsContainers } = selected('api/dashboard/pages/credits/view.ts');
   t.is(byHash, SLOW[0] ?? '');
   t.true(files.includes(byHash ?? ''));
   t.true(files.some((file) => file.startsWith('test/dashboard/')));

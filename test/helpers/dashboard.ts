@@ -60,3 +60,22 @@ export async function newOwner(stack: Pick<Stack, 'baseUrl'>): Promise<Visitor> 
   const credentials = freshCredentials();
   return visitor(stack, await signUp(stack.baseUrl, credentials), credentials);
 }
+
+/** Creates a key for tools on its page. Returns the key. */
+export async function madeKey(owner: Visitor, name = 'website'): Promise<string> {
+  const made = await owner.post('/keys', { name, scope: 'tools' });
+  return /ut_[0-9A-Za-z]{36}/.exec(await made.text())?.[0] ?? '';
+}
+
+/** Calls a tool with a key. */
+export const callWith = (
+  { baseUrl }: Pick<Stack, 'baseUrl'>,
+  key: string,
+  tool = 'hash-text',
+  body: unknown = { text: 'abc' },
+): Promise<Response> =>
+  fetch(`${baseUrl}/api/v1/tools/${tool}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });

@@ -77,6 +77,12 @@ export const HOSTILE = [
 export const find = (elements: readonly Element[], name: string, value: string): Element | undefined =>
   elements.find((element) => attribute(element, name) === value);
 
+/** Returns the links within the page that have no target. */
+export const brokenAnchors = (elements: readonly Element[]): string[] =>
+  linksOf(elements).filter(
+    (href) => href.startsWith('#') && find(elements, 'id', href.slice(1)) === undefined,
+  );
+
 /** Returns the value of the form field with this name; '' if there is none. */
 export const fieldValue = (elements: readonly Element[], name: string): string => {
   const field = find(elements, 'name', name);

@@ -1,13 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createAuth, type Role } from '../../api/auth/auth.ts';
-import { createLog } from '../../platform/log.ts';
-import { loadKeyring } from '../../platform/secrets/keyring.ts';
-import { readEnv } from '../../schemas/env.ts';
-import { loadRegistry } from '../../schemas/registry.ts';
-import { createAccounts } from '../../store/accounts/accounts.ts';
-import { withStore } from './account.ts';
 import { createGate } from './gate.ts';
-import type { Stack } from './stack.ts';
 
 export interface Credentials {
   email: string;
@@ -61,17 +53,3 @@ export const signUp = (baseUrl: string, credentials: Credentials): Promise<strin
 /** Signs a user in. Returns the Cookie header of the session. */
 export const signIn = async (baseUrl: string, credentials: Credentials): Promise<string> =>
   cookieOf(await postAuth(baseUrl, 'sign-in/email', credentials));
-
-/** Creates an account and a user of this role who can sign in, as the operator's command does. */
-export async function makeUser(stack: Pick<Stack, 'mongodbUri' | 'env'>, role: Role): Promise<Credentials> {
-  const env = readEnv(stack.env);
-  const log = createLog(env, 'test', await loadRegistry());
-  const credentials = freshCredentials();
-  await withStore(stack, async (store) => {
-    const accounts = createAccounts(store);
-    const { _id: accountId } = await accounts.create({ email: credentials.email, credits: 100 });
-    const auth = createAuth({ env, store, accounts, keyring: loadKeyring(env), mails: null, log });
-    await auth.createUser({ ...credentials, name: 'Test', accountId, role });
-  });
-  return credentials;
-}

@@ -4,8 +4,9 @@ import { startTab, type Tab } from '../dashboard/browser.ts';
 import { ARTEFACTS } from '../helpers/artefacts.ts';
 import { oauthClient } from '../helpers/oauth.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { makeUser, signIn } from '../helpers/session.ts';
+import { signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
+import { makeUser } from '../helpers/users.ts';
 import { createExampleAccount } from './exampleAccount.ts';
 import { LOOKS, type Look, makeSheet, pictureFile } from './pictureSheet.ts';
 

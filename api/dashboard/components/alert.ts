@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode, type Fault, type ServiceError } from '../../../schemas/errors.ts';
 import { isRecord } from '../../../schemas/isRecord.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../frame/html.ts';
 import { prose } from './text.ts';
 
 /** A refusal, for the page that shows the form again. */

@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../frame/html.ts';
 import { count, number, typed } from './text.ts';
 
 /** A column: its parts from the bottom up, in the order of the series. */

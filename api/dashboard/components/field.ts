@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../frame/html.ts';
 import { type Failure, faultOf } from './alert.ts';
 import { prose } from './text.ts';
 

@@ -1,5 +1,5 @@
-import { type Html, html } from '../html.ts';
-import type { Viewer } from '../viewer.ts';
+import { type Html, html } from '../frame/html.ts';
+import type { Viewer } from '../frame/viewer.ts';
 import { typed } from './text.ts';
 
 interface PostForm {

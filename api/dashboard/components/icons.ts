@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../frame/html.ts';
 
 /** Outlines in a square of 24 by 24 units, drawn for this project. */
 const SHAPES = {

@@ -1,5 +1,5 @@
 import type { KeyRow } from '../../../schemas/accountRows.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../frame/html.ts';
 import type { Failure, Labels } from './alert.ts';
 import { choice, choices, inputField, textField } from './field.ts';
 

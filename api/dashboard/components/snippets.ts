@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../frame/html.ts';
 import { code, tabs } from './tabs.ts';
 
 /** Quotes a text for a POSIX shell. */
@@ -29,7 +29,7 @@ interface Language {
 }
 
 const template = (name: string): string =>
-  readFileSync(new URL(`../snippets/${name}.txt`, import.meta.url), 'utf8').trimEnd();
+  readFileSync(new URL(`./snippets/${name}.txt`, import.meta.url), 'utf8').trimEnd();
 
 const json = (value: unknown): string => JSON.stringify(value);
 

@@ -1,5 +1,5 @@
 import type { Account } from '../../../store/accounts/accountDocs.ts';
-import type { Html } from '../html.ts';
+import type { Html } from '../frame/html.ts';
 import { alert } from './alert.ts';
 import { count } from './text.ts';
 

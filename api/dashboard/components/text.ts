@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../frame/html.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
 

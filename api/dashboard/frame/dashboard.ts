@@ -1,0 +1,54 @@
+import type { Readiness } from '../../../platform/readiness.ts';
+import type { Broadcasts } from '../../../store/accounts/broadcast.ts';
+import type { Payments } from '../../../store/billing/payments.ts';
+import type { CallContents } from '../../../store/calls/callContents.ts';
+import type { Connections } from '../../../store/keys/connections.ts';
+import type { Incidents } from '../../../store/status/incidents.ts';
+import type { ExportAccount } from '../../account/exportAccount.ts';
+import type { Keys } from '../../account/keyService.ts';
+import type { Auth } from '../../auth/auth.ts';
+import type { ForwardToAuth } from '../../auth/authRoutes.ts';
+import type { ConfirmPassword } from '../../auth/confirmPassword.ts';
+import type { DeviceLogin } from '../../auth/deviceLogin.ts';
+import type { OauthServer } from '../../auth/oauthServer.ts';
+import type { PasskeySteps } from '../../auth/passkeySteps.ts';
+import type { Sessions } from '../../auth/sessions.ts';
+import type { StripeService } from '../../billing/stripeService.ts';
+import type { ToolCallService } from '../../calls/toolCallService.ts';
+import type { ApiCore } from '../../core.ts';
+import type { Mails } from '../../mail/messages.ts';
+import type { Webhooks } from '../../webhooks/webhookService.ts';
+import type { PageRouter } from './pageRouter.ts';
+
+/** What other areas of the API do for the dashboard. */
+export interface DashboardServices {
+  auth: Auth;
+  sessions: Sessions;
+  forwardToAuth: ForwardToAuth;
+  confirmPassword: ConfirmPassword;
+  passkeySteps: PasskeySteps;
+  oauth: OauthServer;
+  connections: Connections;
+  deviceLogin: DeviceLogin;
+  keys: Keys;
+  exportAccount: ExportAccount;
+  toolCallService: ToolCallService;
+  contents: CallContents;
+  payments: Payments;
+  /** Null if Stripe is not configured. */
+  stripe: StripeService | null;
+  webhooks: Webhooks;
+  mails: Mails;
+  incidents: Incidents;
+  readiness(): Promise<Readiness>;
+}
+
+/** What a page of the dashboard is made from; each page takes what it needs. */
+export interface Dashboard extends DashboardServices {
+  core: ApiCore;
+  /** Registers the routes of pages. */
+  pages: PageRouter;
+  /** Registers the routes of pages that exist for operators only. */
+  operatorPages: Pick<PageRouter, 'get' | 'post'>;
+  broadcasts: Broadcasts;
+}

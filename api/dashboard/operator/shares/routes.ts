@@ -1,0 +1,11 @@
+import { readShares } from '../../../../store/accounts/shares.ts';
+import type { Dashboard } from '../../frame/dashboard.ts';
+import { sendPage } from '../../frame/pageRouter.ts';
+import { operatorSharesPage, SHARES_PATH } from './view.ts';
+
+/** Registers the page of the accounts that hold most of the service. */
+export function sharesRoutes({ operatorPages: pages, core: { store } }: Dashboard): void {
+  pages.get(SHARES_PATH, async ({ ctx, viewer }) => {
+    sendPage(ctx, operatorSharesPage(viewer, await readShares(store)));
+  });
+}

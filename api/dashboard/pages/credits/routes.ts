@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import type { Env } from '../../../../schemas/env.ts';
+import { invalidInput, ServiceError } from '../../../../schemas/errors.ts';
+import type { Pack } from '../../../../schemas/formats/packs.ts';
+import type { Accounts } from '../../../../store/accounts/accounts.ts';
+import { accountRow } from '../../../account/rows.ts';
+import { parseThreshold } from '../../../billing/alertThreshold.ts';
+import type { StripeService } from '../../../billing/stripeService.ts';
+import type { Context } from '../../../http/context.ts';
+import { ownOrigin } from '../../../http/origin.ts';
+import type { Dashboard } from '../../frame/dashboard.ts';
+import { referenceOf } from '../../frame/formValues.ts';
+import {
+  attempt,
+  formsMayLeadTo,
+  goTo,
+  type Submission,
+  sendPage,
+  type Visit,
+} from '../../frame/pageRouter.ts';
+import { single } from '../../frame/query.ts';
+import type { Viewer } from '../../frame/viewer.ts';
+import { ALERTS_PATH } from './alerts.ts';
+import { TEST_CHECKOUT_PATH, testCheckoutPage } from './checkoutView.ts';
+import { CREDITS_PATH, type CreditsPage, creditsPage, OUTCOMES, type Outcome, type Selling } from './view.ts';
+
+const NEWEST = { limit: 50 };
+/** Checkouts per account, because Stripe limits the requests of all accounts together. */
+const CHECKOUTS = { rate: 10 / 60, burst: 10 };
+const STRIPE_CHECKOUT = 'https://checkout.stripe.com';
+
+/** A pack to buy, with the idempotency reference of the form. */
+interface Choice {
+  pack: Pack;
+  reference: string;
+}
+
+/** Newest entries that are searched for the settlement of a shortfall. */
+const NEWEST_LINES = { limit: 100 };
+
+/** Outcomes that mean that a purchase was paid. */
+const PURCHASED: ReadonlySet<Outcome> = new Set(['bought', 'paid']);
+
+const isOutcome = (text: string): text is Outcome => Object.hasOwn(OUTCOMES, text);
+
+function sellingOf(env: Env, byStripe: boolean): Selling {
+  const packs = env.CREDIT_PACKS;
+  if (byStripe) return { by: 'stripe', packs };
+  // In production, test payments would give free credits to everyone.
+  return env.NODE_ENV === 'production' ? null : { by: 'test', packs };
+}
+
+/** Registers the pages that show credits and purchases and sell packs. */
+export function creditsRoutes({ pages, core, payments, stripe, mails }: Dashboard): void {
+  const { env, lists, accounts, limits } = core;
+  const selling = sellingOf(env, stripe !== null);
+
+  async function page({ ctx, viewer }: Visit, more: Partial<CreditsPage> = {}): Promise<string> {
+    if (stripe !== null) formsMayLeadTo(ctx, STRIPE_CHECKOUT);
+    const accountId = viewer.account._id;
+    const [grants, purchases] = await Promise.all([
+      lists.grants(accountId, NEWEST),
+      payments.list(accountId, NEWEST),
+    ]);
+    const account = accountRow(viewer.account);
+    const [reference, sendsMail] = [randomUUID(), mails.delivers];
+    return creditsPage({
+      viewer,
+      account,
+      grants: grants.items,
+      purchases: purchases.items,
+      selling,
+      sendsMail,
+      reference,
+      ...more,
+    });
+  }
+
+  /** Credits of the newest purchase that were used to settle the account's shortfall. */
+  async function settledOf(accountId: string): Promise<number> {
+    const [purchases, lines] = await Promise.all([
+      payments.list(accountId, { limit: 1 }),
+      lists.entries(accountId, NEWEST_LINES),
+    ]);
+    const line = lines.items.find(
+      ({ type, reference }) => type === 'recovery' && reference === purchases.items[0]?._id,
+    );
+    return line === undefined ? 0 : -line.amount;
+  }
+
+  /** @throws ServiceError invalid_input: unknown pack or invalid reference; not_found: another payment method is configured */
+  function choiceOf(by: 'stripe' | 'test', fields: URLSearchParams): Choice {
+    if (selling?.by !== by) throw new ServiceError('not_found');
+    const pack = selling.packs.find(({ credits }) => String(credits) === fields.get('pack'));
+    if (pack === undefined) throw invalidInput([{ pointer: '/pack', message: 'is not available' }]);
+    const reference = referenceOf(fields);
+    if (reference === null)
+      throw invalidInput([{ pointer: '/pack', message: 'must be selected on this page' }]);
+    return { pack, reference };
+  }
+
+  async function startByStripe(ctx: Context, { account }: Viewer, choice: Choice, service: StripeService) {
+    const taken = await limits.takeToken?.(`checkout:${account._id}`, CHECKOUTS);
+    if (taken?.allowed === false)
+      throw new ServiceError('rate_limited', {
+        detail: 'At most 10 checkouts per minute. Try again later.',
+        retryAfter: taken.retryAfterSeconds,
+      });
+    const back = (outcome: Outcome) => `${env.PUBLIC_URL ?? ownOrigin(ctx)}${CREDITS_PATH}?done=${outcome}`;
+    return service.startCheckout({
+      ...choice,
+      accountId: account._id,
+      email: account.email,
+      paidUrl: back('paid'),
+      cancelledUrl: back('cancelled'),
+    });
+  }
+
+  const startTest = ({ pack, reference }: Choice): string =>
+    `${TEST_CHECKOUT_PATH}?${new URLSearchParams({ pack: String(pack.credits), reference })}`;
+
+  pages.get(CREDITS_PATH, async (visit) => {
+    const done = single(visit.ctx, 'done');
+    const { _id } = visit.viewer.account;
+    const more = isOutcome(done)
+      ? { outcome: done, settled: PURCHASED.has(done) ? await settledOf(_id) : 0 }
+      : {};
+    sendPage(visit.ctx, await page(visit, more));
+  });
+
+  const buy = async (visit: Submission) => {
+    const { ctx, viewer, form } = visit;
+    const start = async () => {
+      const address =
+        stripe === null
+          ? startTest(choiceOf('test', form))
+          : await startByStripe(ctx, viewer, choiceOf('stripe', form), stripe);
+      goTo(ctx, address);
+    };
+    await attempt(ctx, start, (failure) => page(visit, { failure }));
+  };
+  pages.post(`${CREDITS_PATH}/buy`, buy, { page: () => CREDITS_PATH });
+
+  const alertForm = (path: string, act: Accounts['addAlert'], outcome: Outcome) => {
+    const handle = async (visit: Submission) => {
+      const { ctx, viewer, form } = visit;
+      const threshold = (form.get('threshold') ?? '').trim();
+      const change = async () => {
+        await act(viewer.account._id, parseThreshold(threshold));
+        goTo(ctx, `${CREDITS_PATH}?done=${outcome}`);
+      };
+      await attempt(ctx, change, (failure) => page(visit, { failure, threshold }));
+    };
+    pages.post(path, handle, { page: () => CREDITS_PATH });
+  };
+  alertForm(ALERTS_PATH, accounts.addAlert, 'alert');
+  alertForm(`${ALERTS_PATH}/remove`, accounts.removeAlert, 'no-alert');
+
+  pages.get(TEST_CHECKOUT_PATH, async (visit) => {
+    const { ctx, viewer } = visit;
+    const show = async () =>
+      sendPage(ctx, testCheckoutPage({ viewer, ...choiceOf('test', new URLSearchParams(ctx.querystring)) }));
+    await attempt(ctx, show, (failure) => page(visit, { failure }));
+  });
+
+  pages.post(TEST_CHECKOUT_PATH, async (visit) => {
+    const { ctx, viewer, form } = visit;
+    const pay = async () => {
+      const { pack, reference } = choiceOf('test', form);
+      const { credits, amount, currency } = pack;
+      const accountId = viewer.account._id;
+      const paymentId = `test_${reference}`;
+      const fact = { kind: 'paid', accountId, credits, amount, test: true } as const;
+      const { status } = await payments.record({ paymentId, source: paymentId, currency, fact });
+      if (status === 'mismatch')
+        throw invalidInput([
+          {
+            pointer: '/pack',
+            message: 'does not match this checkout, which was already used for another pack',
+          },
+        ]);
+      goTo(ctx, `${CREDITS_PATH}?done=bought`);
+    };
+    await attempt(ctx, pay, (failure) => page(visit, { failure }));
+  });
+}

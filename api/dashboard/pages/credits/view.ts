@@ -1,0 +1,131 @@
+import type { AccountRow } from '../../../../schemas/accountRows.ts';
+import type { Pack } from '../../../../schemas/formats/packs.ts';
+import type { GrantDoc } from '../../../../store/accounts/accountDocs.ts';
+import type { Purchase } from '../../../../store/billing/payments.ts';
+import { alert, empty, type Failure, notice } from '../../components/alert.ts';
+import { amounts } from '../../components/amounts.ts';
+import { postForm, referenceField } from '../../components/form.ts';
+import { price, unitPrice } from '../../components/price.ts';
+import { suspension } from '../../components/suspension.ts';
+import { table } from '../../components/table.ts';
+import { count, moment, newest, number } from '../../components/text.ts';
+import { type Html, html } from '../../frame/html.ts';
+import { layout } from '../../frame/layout.ts';
+import type { Viewer } from '../../frame/viewer.ts';
+import { balanceAlerts, THRESHOLD_LABEL } from './alerts.ts';
+import { purchaseTable } from './purchaseTable.ts';
+
+export const CREDITS_PATH = '/dashboard/credits';
+export const RECEIPTS_PATH = `${CREDITS_PATH}/receipts`;
+
+export const receiptPath = (paymentId: string): string => `${RECEIPTS_PATH}/${encodeURIComponent(paymentId)}`;
+
+const LABELS = { pack: 'The pack', threshold: THRESHOLD_LABEL };
+
+/** How credits are sold; null when they are not. */
+export type Selling = { by: 'stripe' | 'test'; packs: readonly Pack[] } | null;
+
+/** Outcome of a checkout or of another action on the page. */
+export const OUTCOMES = {
+  bought: 'The credits were added to your account.',
+  alert: 'The alert was set.',
+  'no-alert': 'The alert was removed.',
+  paid: 'Thank you. The credits are added when Stripe confirms the payment, usually within seconds. Reload this page to see them.',
+  cancelled: 'The purchase was cancelled. You were not charged.',
+} as const;
+export type Outcome = keyof typeof OUTCOMES;
+
+export interface CreditsPage {
+  viewer: Viewer;
+  account: AccountRow;
+  grants: readonly GrantDoc[];
+  purchases: readonly Purchase[];
+  selling: Selling;
+  /** Whether this installation sends mail. */
+  sendsMail: boolean;
+  /** Value of the field for a new alert. */
+  threshold?: string;
+  /** Idempotency reference, generated for each page: sending the form twice makes one purchase. */
+  reference: string;
+  outcome?: Outcome;
+  /** Credits of the newest purchase that settled the account's shortfall. */
+  settled?: number;
+  failure?: Failure;
+}
+
+export const testBanner = html`<p class="test"><strong>Test checkout:</strong> no payment is made, and no card is needed.</p>`;
+
+export const packName = ({ credits }: Pick<Pack, 'credits'>): string => count(credits, 'credit');
+
+function shop({ viewer, reference }: CreditsPage, selling: NonNullable<Selling>): Html {
+  if (selling.packs.length === 0) return empty(html`<p>No credits are on sale at the moment.</p>`);
+  const offer = (pack: Pack) =>
+    html`<li><button name="pack" value="${pack.credits}">${packName(pack)} for ${price(pack.amount, pack.currency)}</button>
+<small>${unitPrice(pack.amount, pack.credits, pack.currency)} per credit</small></li>
+`;
+  return html`${selling.by === 'test' ? testBanner : html`<p>You pay on Stripe's page and then return here.</p>`}
+${postForm({
+  action: `${CREDITS_PATH}/buy`,
+  viewer,
+  kind: 'inline',
+  content: html`${referenceField(reference)}
+<ul class="packs" id="pack">
+${selling.packs.map(offer)}</ul>`,
+})}`;
+}
+
+const grantTable = (grants: readonly GrantDoc[]): Html =>
+  table<GrantDoc>(
+    newest(grants.length, 'grant'),
+    [
+      { title: 'When', cell: ({ at }) => moment(at.toISOString()) },
+      {
+        title: 'Kind',
+        cell: ({ type, operator }) => (operator === undefined ? type : `${type} by an operator`),
+      },
+      { title: 'Requested', numeric: true, cell: ({ requested }) => number(requested) },
+      { title: 'Applied', numeric: true, cell: ({ applied }) => number(applied) },
+    ],
+    grants,
+    { isNamed: true, isCompact: true },
+  );
+
+/** Describes the outcome of a purchase. Credits settle a shortfall first. */
+function outcomeNotice(outcome: Outcome, { purchases, settled = 0 }: CreditsPage): Html {
+  const [last] = purchases;
+  if (outcome === 'alert' || outcome === 'no-alert' || last === undefined || settled === 0)
+    return notice(html`<p>${OUTCOMES[outcome]}</p>`);
+  return notice(html`${outcome === 'paid' ? html`<p>${OUTCOMES.paid}</p>` : null}
+<p>Of the ${packName(last)} of the newest purchase, ${number(settled)} settled the account's shortfall${
+    settled < last.credits ? '; the rest was added to your account' : ''
+  }.</p>`);
+}
+
+/** The account's credits, packs on sale, alerts, purchases and grants. */
+export const creditsPage = (page: CreditsPage): string => {
+  const { viewer, account, grants, purchases, selling, outcome, failure } = page;
+  return layout({
+    title: 'Credits',
+    menu: { viewer, section: 'Credits' },
+    main: html`${suspension(viewer.account)}${alert(failure ?? null, selling?.packs.length ? LABELS : { threshold: THRESHOLD_LABEL })}${outcome === undefined ? null : outcomeNotice(outcome, page)}
+${amounts([
+  { term: 'Available', value: account.available, note: 'for new calls' },
+  { term: 'Balance', value: account.balance, note: 'granted minus charged' },
+  { term: 'Reserved', value: account.reserved, note: 'by running calls' },
+  { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
+])}
+<h2>Buy credits</h2>
+${selling === null ? empty(html`<p>Credits are not sold here. Ask the operator.</p>`) : shop(page, selling)}
+${balanceAlerts(page)}
+<h2>Purchases</h2>
+${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), receiptPath, { isNamed: true, isCompact: true })}
+<h2>Grants</h2>
+${
+  grants.length === 0
+    ? empty(html`<p>There are no grants or adjustments yet. The
+<a href="/dashboard/ledger">ledger</a> lists every change of the balance.</p>`)
+    : grantTable(grants)
+}
+<p>The <a href="/dashboard/tools">Tools</a> page lists the prices. Failed calls are not charged.</p>`,
+  });
+};

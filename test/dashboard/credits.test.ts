@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { withStore } from '../helpers/account.ts';
+import { newOwner } from '../helpers/dashboard.ts';
+import { attribute, fieldValue, linksOf, mainText, pageOf, rowsOf, textOf } from '../helpers/markup.ts';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
+
+let stack: SharedStack;
+
+test.before(async () => {
+  stack = await useStack();
+});
+test.after.always(() => stack?.stop());
+
+test('credits are bought with the test checkout, once when the form is submitted twice', async (t) => {
+  const owner = await newOwner(stack);
+  const shop = await pageOf(t, await owner.get('/credits'));
+  t.regex(mainText(shop), /Test checkout: no payment is made/);
+  const packs = shop.filter((element) => attribute(element, 'name') === 'pack');
+  t.deepEqual(packs.map(textOf), [
+    '1,000 credits for $9.00',
+    '5,000 credits for $39.00',
+    '25,000 credits for $169.00',
+  ]);
+  const reference = fieldValue(shop, 'reference');
+  const sent = await owner.post('/credits/buy', { pack: '5000', reference });
+  t.is(sent.status, 303);
+  const checkout = await pageOf(
+    t,
+    await owner.get((sent.headers.get('location') ?? '').replace('/dashboard', '')),
+  );
+  t.regex(mainText(checkout), /Test checkout: no payment is made.* 5,000 credits .* \$39\.00/);
+  const fields = { pack: fieldValue(checkout, 'pack'), reference: fieldValue(checkout, 'reference') };
+  const paid = await Promise.all([1, 2, 3].map(() => owner.post('/credits/test-checkout', fields)));
+  for (const { status, headers } of paid)
+    t.deepEqual([status, headers.get('location')], [303, '/dashboard/credits?done=bought']);
+  const after = await pageOf(t, await owner.get('/credits?done=bought'));
+  t.regex(mainText(after), /The credits were added to your account\..* Available 5,030 /);
+  t.is(rowsOf(after).filter((row) => /UTC 5,000 \$39\.00 test paid test_/.test(row)).length, 1);
+  const receipt = linksOf(after).find((href) => href.includes('/receipts/')) ?? '';
+  const receiptPage = mainText(await pageOf(t, await owner.get(receipt.replace('/dashboard', ''))));
+  t.regex(receiptPage, /Item 5,000 credits, prepaid Total USD 39\.00 Payment None \(test checkout\)/);
+  t.notRegex(receiptPage, /Receipt of Stripe/);
+  t.is(rowsOf(after).filter((row) => /UTC purchase 5,000 5,000$/.test(row)).length, 1);
+  t.regex(mainText(after), /The newest purchase .* The newest grant /);
+
+  const other = await newOwner(stack);
+  for (const wrong of [
+    await owner.post('/credits/test-checkout', { ...fields, pack: '1000' }),
+    await other.post('/credits/test-checkout', fields),
+    await owner.post('/credits/test-checkout', { ...fields, pack: '5001' }),
+    await owner.post('/credits/test-checkout', { ...fields, reference: 'mine' }),
+    await owner.post('/credits/buy', { ...fields, pack: '-5000' }),
+    await owner.get('/credits/test-checkout?pack=5001'),
+  ])
+    t.is(wrong.status, 422);
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Available 5,030 /);
+  t.regex(
+    mainText(await pageOf(t, await other.get('/credits'))),
+    /Available 30 .* There are no purchases yet/,
+  );
+});
+
+test('a shortfall is shown where credits are bought and used, and so is its settlement', async (t) => {
+  const owner = await newOwner(stack);
+  const owe = (shortfall: number) =>
+    withStore(stack, ({ accounts }) => accounts.updateOne({ email: owner.email }, { $set: { shortfall } }));
+  const textOn = async (path: string) => mainText(await pageOf(t, await owner.get(path)));
+  const buy = async (pack: string) => {
+    const fields = { pack, reference: randomUUID() };
+    const bought = await owner.post('/credits/test-checkout', fields);
+    return textOn((bought.headers.get('location') ?? '').replace('/dashboard', ''));
+  };
+  await owe(1200);
+  for (const path of ['', '/credits', '/tools', '/tools/hash-text'])
+    t.regex(
+      await textOn(path),
+      /suspended: 1,200 credits of an adjustment or a refund could not be deducted/,
+      path,
+    );
+  const refused = mainText(await pageOf(t, await owner.post('/tools/hash-text', { text: 'a' })));
+  t.regex(refused, /suspended: 1,200 credits/);
+
+  const first = await buy('1000');
+  t.regex(first, /suspended: 200 credits/);
+  t.regex(first, /Of the 1,000 credits of the newest purchase, 1,000 settled the account's shortfall\./);
+  t.notRegex(first, /added to your account/);
+  const second = await buy('1000');
+  t.notRegex(second, /suspended/);
+  t.regex(
+    second,
+    /newest purchase, 200 settled the account's shortfall; the rest was added to your account\./,
+  );
+  t.regex(await buy('1000'), /The credits were added to your account\./);
+  t.notRegex(await textOn('/tools/hash-text'), /suspended/);
+});
