@@ -1,3 +1,5 @@
+import { CALL_ERRORS } from './callErrors.ts';
+
 /**
  * The error table: for each error code, which never changes, the HTTP status and the texts of its response. Routes,
  * workflow, OpenAPI document and documentation read it; a test fails if any of them uses a code that is not in it.
@@ -79,11 +81,7 @@ export const ERRORS = {
     detail:
       'The Idempotency-Key was used for a call of a tool with secret fields, whose responses are not stored, or for a call whose large result is no longer kept. The call cannot be replayed.',
   },
-  cancelled: {
-    status: 409,
-    title: 'Call cancelled',
-    detail: 'The call was cancelled. Nothing was charged.',
-  },
+  cancelled: CALL_ERRORS.cancelled,
   key_inactive: {
     status: 409,
     title: 'Key inactive',
@@ -148,18 +146,13 @@ export const ERRORS = {
     detail: 'Too many requests. Wait the number of seconds in the Retry-After header, then retry.',
     retryAfter: 1,
   },
-  internal: { status: 500, title: 'Internal error', detail: 'An internal error occurred. It was logged.' },
+  internal: CALL_ERRORS.internal,
   target_failed: {
     status: 502,
     title: 'Target failed',
     detail: 'The target refused the connection or sent an invalid response.',
   },
-  pool_busy: {
-    status: 503,
-    title: 'Pool busy',
-    detail: 'No worker was free in time. Nothing ran and nothing was charged.',
-    retryAfter: 5,
-  },
+  pool_busy: CALL_ERRORS.pool_busy,
   tool_unavailable: {
     status: 503,
     title: 'Tool unavailable',
@@ -173,11 +166,7 @@ export const ERRORS = {
     retryAfter: 60,
   },
   target_timeout: { status: 504, title: 'Target timed out', detail: 'The target did not respond in time.' },
-  deadline_exceeded: {
-    status: 504,
-    title: 'Deadline exceeded',
-    detail: 'The call exceeded its time limit. Nothing was charged.',
-  },
+  deadline_exceeded: CALL_ERRORS.deadline_exceeded,
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;

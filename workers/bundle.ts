@@ -6,8 +6,8 @@ import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from '@tempora
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const workflows = join(root, 'workflows');
-/** The only file of this project outside `workflows/` that the workflow bundle contains. */
-const CONSTANTS = join(root, 'schemas', 'webhookLimits.ts');
+/** The only files of this project outside `workflows/` that the workflow bundle contains. */
+const CONSTANTS = ['callErrors.ts', 'webhookLimits.ts'].map((name) => join(root, 'schemas', name));
 
 /** Modules that the SDK executes once for all workflows. They must be stateless, unlike `@temporalio/workflow`. */
 const PRELOAD = ['@temporalio/common', 'nexus-rpc'];
@@ -17,8 +17,8 @@ function fingerprint(): string {
   const hash = createHash('sha256').update(PRELOAD.join());
   for (const file of readdirSync(workflows).sort())
     hash.update(file).update(readFileSync(join(workflows, file)));
+  for (const file of CONSTANTS) hash.update(readFileSync(file));
   return hash
-    .update(readFileSync(CONSTANTS))
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex')
     .slice(0, 16);

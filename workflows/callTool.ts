@@ -13,6 +13,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
+import { CALL_ERRORS, describeShortage } from '../schemas/callErrors.ts';
 import type { ReserveResult } from '../store/ledger/ledger.ts';
 import { isCallFailure, laneOf, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
 import { dispatchEvents } from './dispatchEvents.ts';
@@ -66,11 +67,13 @@ const refusal = (code: string, detail: string, overrides: Partial<Refusal> = {})
   ...overrides,
 });
 
-const INTERNAL = refusal('internal', 'An internal error occurred. It was logged.');
+/** A refusal with the text of the error table. */
+const standard = (code: keyof typeof CALL_ERRORS, overrides?: Partial<Refusal>): Refusal =>
+  refusal(code, CALL_ERRORS[code].detail, overrides);
 
-const CANCELLED = refusal('cancelled', 'The call was cancelled. Nothing was charged.');
-
-const DEADLINE = refusal('deadline_exceeded', 'The call exceeded its time limit. Nothing was charged.');
+const INTERNAL = standard('internal');
+const CANCELLED = standard('cancelled');
+const DEADLINE = standard('deadline_exceeded');
 
 /** Converts the failure of an activity to an error of the error table. */
 function toRefusal(error: unknown): Refusal {
@@ -81,10 +84,7 @@ function toRefusal(error: unknown): Refusal {
     // If the tool failed and its retry found no free worker, the timeout has this type too. Only the raw failure
     // contains the error of the earlier attempt.
     if (timeoutType === 'SCHEDULE_TO_START' && failure?.cause == null)
-      return refusal('pool_busy', 'No worker was free in time. Nothing ran and nothing was charged.', {
-        mayHaveStarted: false,
-        retryAfter: 5,
-      });
+      return standard('pool_busy', { mayHaveStarted: false, retryAfter: CALL_ERRORS.pool_busy.retryAfter });
     if (timeoutType === 'SCHEDULE_TO_START' || timeoutType === 'HEARTBEAT') return INTERNAL;
     return DEADLINE;
   }
@@ -101,14 +101,10 @@ function reserveRefusal(held: Exclude<ReserveResult, { status: 'held' }>, price:
   const common = { available, mayHaveStarted: false };
   switch (held.status) {
     case 'insufficient':
-      return refusal(
-        'insufficient_credits',
-        `This call costs ${price} credits; ${available} are available.`,
-        {
-          ...common,
-          members: { available, cost: price },
-        },
-      );
+      return refusal('insufficient_credits', describeShortage(price, available), {
+        ...common,
+        members: { available, cost: price },
+      });
     case 'busy':
       return refusal('rate_limited', 'Too many calls of this account run at once.', {
         ...common,

@@ -1,3 +1,4 @@
+import { describeShortage } from '../../schemas/callErrors.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
@@ -70,7 +71,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     if (tool.price > max) throw new ServiceError('price_above_max');
     const available = balance - reserved;
     if (available < tool.price) {
-      const detail = `This call costs ${tool.price} credits; ${available} are available.`;
+      const detail = describeShortage(tool.price, available);
       throw new ServiceError('insufficient_credits', { detail, available, cost: tool.price });
     }
     const budget = key && exceededBudget(budgetOf(key), account.keySpend, tool.price, new Date());
