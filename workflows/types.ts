@@ -102,7 +102,7 @@ export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
   /** Creates the deliveries of events that a crash left pending, and wakes the workflows of endpoints with overdue ones. */
   sweepEvents(): Promise<void>;
-  /** Settles calls whose callers got no result; see store/ledger/undelivered.ts. */
+  /** Settles calls whose callers got no result; see store/ledger/paybacks.ts. */
   sweepAnswers(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { type Sweep, sweep } from '../../store/calls/sweeper.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
-import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createDeliveries, type EndpointNotifier, findLeftovers } from '../../store/webhooks/events.ts';
 import { workflowIds } from '../../workflows/contract.ts';
@@ -58,8 +58,8 @@ export const createMaintenanceActivities = (
   },
 
   async sweepAnswers() {
-    const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
-    const swept = await undelivered.sweep((callId) => cancelCall(client, callId), heartbeat);
+    const paybacks = createPaybacks({ store, ledger, accounts: createAccounts(store) });
+    const swept = await paybacks.sweep((callId) => cancelCall(client, callId), heartbeat);
     if (swept.cancelled + swept.refunded > 0)
       log.warn('cancelled or refunded calls whose result was not delivered', { ...swept });
   },

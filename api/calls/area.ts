@@ -4,7 +4,7 @@ import { createCalls } from '../../store/calls/calls.ts';
 import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { createResults, deleteStored, mongodbPieces } from '../../store/calls/results.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { untilStoreAnswers } from '../../store/mongo/connectStore.ts';
 import { openLease } from '../../store/mongo/lease.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
@@ -43,7 +43,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     keptResults: createKeptResults(store, env.RATE_LIMIT, log),
     uncharged: createUncharged({ client, store, limit: env.RATE_LIMIT, log }),
     answers,
-    undelivered: createUndelivered({ store, ledger, accounts }),
+    paybacks: createPaybacks({ store, ledger, accounts }),
     outages,
     vault,
     keyring,

@@ -21,7 +21,7 @@ import { INLINE_BYTES, type ResultReference, type Results } from '../../store/ca
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
-import type { Undelivered } from '../../store/ledger/undelivered.ts';
+import type { Paybacks } from '../../store/ledger/paybacks.ts';
 import { retryStore, retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import { isCallFailure } from '../../workflows/contract.ts';
 import type { CallPolicy, CallRequest, CallResult } from '../../workflows/types.ts';
@@ -80,7 +80,7 @@ interface Dependencies {
   uncharged: Uncharged;
   keptResults: KeptResults;
   answers: PendingAnswers;
-  undelivered: Pick<Undelivered, 'settle'>;
+  paybacks: Pick<Paybacks, 'settle'>;
   outages: Pick<Outages, 'nextOutage'>;
   vault: Vault;
   keyring: Keyring;

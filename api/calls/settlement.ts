@@ -6,7 +6,7 @@ import type { Calls } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { ResultGone, type Results } from '../../store/calls/results.ts';
 import type { Ledger, Settled } from '../../store/ledger/ledger.ts';
-import type { Undelivered } from '../../store/ledger/undelivered.ts';
+import type { Paybacks } from '../../store/ledger/paybacks.ts';
 import { retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
 import type { CallerWait, SettledOutcome } from './callOutcome.ts';
@@ -16,7 +16,7 @@ import type { CallWorkflow } from './callWorkflow.ts';
  * Ensures that a caller is charged if and only if the response contains the result. Before an error is sent, the call
  * is settled or recorded as undelivered. If MongoDB is unavailable for longer than the caller waits, or this process
  * crashes, the sweeper refunds the call: the `pendingAnswer` that was written at the start of the call says so
- * (store/ledger/undelivered.ts).
+ * (store/ledger/paybacks.ts).
  */
 export interface Settlement {
   /**
@@ -52,7 +52,7 @@ interface Dependencies {
   results: Pick<Results, 'read'>;
   calls: Pick<Calls, 'find'>;
   answers: Pick<PendingAnswers, 'assertPending' | 'undelivered' | 'lost'>;
-  undelivered: Pick<Undelivered, 'settle'>;
+  paybacks: Pick<Paybacks, 'settle'>;
   log: Logger;
 }
 
@@ -73,12 +73,12 @@ const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
   AbortSignal.timeout(Math.max(0, Math.round(deadline - performance.now())));
 
 export function createSettlement(deps: Dependencies): Settlement {
-  const { workflow, ledger, results, calls, answers, undelivered, log } = deps;
+  const { workflow, ledger, results, calls, answers, paybacks, log } = deps;
 
   /** Refunds the call, even if the caller's deadline passes in the meantime. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
-    if (!(await undelivered.settle(row, code))) return;
+    if (!(await paybacks.settle(row, code))) return;
     log.error(
       { callId: row._id, requestId: row.requestId },
       'refunded a charged call whose result was not delivered',
@@ -112,7 +112,7 @@ export function createSettlement(deps: Dependencies): Settlement {
     await answers.lost(row._id, pending);
     // The sweeper only removes the mark of such a call.
     if (row.actsOnWorld) return;
-    await undelivered.settle({ ...row, state: 'charged' }, 'cancelled');
+    await paybacks.settle({ ...row, state: 'charged' }, 'cancelled');
   }
 
   async function read(row: CallDoc, result: ToolResult, wait: CallerWait): Promise<string | Buffer> {

@@ -2,7 +2,7 @@ import type { FindCursor } from 'mongodb';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { CallContentDoc, CallDoc } from '../calls/callDocs.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
-import { copyJournal } from '../ledger/journal.ts';
+import { copyJournal } from '../ledger/copyJournal.ts';
 import type { Store } from '../mongo/mongo.ts';
 import type { DeliveryAttemptDoc, EventDoc, WebhookEndpointDoc } from '../webhooks/webhookDocs.ts';
 import type { EntryDoc, GrantDoc } from './accountDocs.ts';

@@ -1,6 +1,6 @@
 import type { CallDoc } from '../calls/callDocs.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
-import { copyJournal } from '../ledger/journal.ts';
+import { copyJournal } from '../ledger/copyJournal.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
 import { ACCOUNT_SEARCH_INDEX, type Account, type AccountDoc } from './accountDocs.ts';

@@ -1,5 +1,5 @@
 import { CALL_PAGE_INDEXES, type CallState } from '../calls/callDocs.ts';
-import { copyJournal } from '../ledger/journal.ts';
+import { copyJournal } from '../ledger/copyJournal.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import type { KeyUsage, ToolUsage, UsageDayDoc } from './usageDocs.ts';
 

@@ -6,7 +6,7 @@ export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as cons
 export type CallState = (typeof CALL_STATES)[number];
 
 /**
- * A response that the caller of a call is waiting for, or did not get. See `pendingAnswers.ts` and `undelivered.ts`.
+ * A response that the caller of a call is waiting for, or did not get. See `pendingAnswers.ts` and `store/ledger/paybacks.ts`.
  */
 export interface PendingAnswer {
   /**

@@ -4,7 +4,7 @@ import type { AccountDoc, EntryDoc, GrantDoc, JournalEntry, SpendPeriod } from '
 import type { CallDoc } from '../calls/callDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { TEST_EVENT_IDS } from '../webhooks/events.ts';
-import { ABANDONED, isRefundDue } from './undelivered.ts';
+import { ABANDONED, isRefundDue } from './paybacks.ts';
 
 /** A stored number that differs from the recomputed one. */
 export interface Drift {

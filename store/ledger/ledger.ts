@@ -5,8 +5,10 @@ import { activeTraceparent } from '../../platform/trace.ts';
 import { LOW_CREDITS } from '../../schemas/events.ts';
 import type { Pool } from '../../schemas/tool.ts';
 import type { JournalEntry, ToolTimes } from '../accounts/accountDocs.ts';
+import { USAGE_INTERVAL, usageOf } from '../billing/usage.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { createSteps, type StepResult } from './batchUpdates.ts';
+import { createJournalCopier, type Posting } from './copyJournal.ts';
 import {
   describeBudget,
   type ExceededBudget,
@@ -15,7 +17,6 @@ import {
   releaseSpend,
   reserveSpend,
 } from './keySpend.ts';
-import { createProjection } from './projection.ts';
 
 /** A request to reserve the price of a call. */
 export interface Reservation {
@@ -120,7 +121,7 @@ const hasNotEnded = (callId: string): Document => ({ $not: { $in: [callId, '$jou
 
 /**
  * Creates the ledger. Each ledger step is one conditional update of the account's document, which also writes the
- * journal entry and its events. projection.ts then copies the entries, which their ids make repeatable.
+ * journal entry and its events. copyJournal.ts then copies the entries, which their ids make repeatable.
  *
  * A hold ends exactly once: the update that removes the hold writes the journal entry, and a removed hold cannot be
  * removed again. A call that ends without a hold also gets an entry. While that entry is in the journal, a late
@@ -137,7 +138,11 @@ export function createLedger(
   clock?: () => Date,
 ): Ledger {
   const { accounts, calls } = store;
-  const projection = createProjection(store, onError, copyAfterMs);
+  const sumUsage = async (postings: readonly Posting[]): Promise<void> => {
+    for (const { accountId, entry } of postings)
+      if (entry.state === 'charged' && entry.seq % USAGE_INTERVAL === 0) await usageOf(store, accountId);
+  };
+  const copier = createJournalCopier(store, onError, copyAfterMs, sumUsage);
   const stepOn = createSteps(store, leftovers);
   const copyingLeftovers = new Set<string>();
   /** Loads state and code of calls by id; concurrent loads share one query. */
@@ -241,7 +246,7 @@ export function createLedger(
     try {
       const before = Date.now() - LEFTOVER_AFTER_MS;
       const old = journal.filter((entry) => entry.at.getTime() < before).slice(0, LEFTOVER_BATCH);
-      await projection.copy(old.map((entry) => ({ accountId, entry })));
+      await copier.copy(old.map((entry) => ({ accountId, entry })));
     } finally {
       copyingLeftovers.delete(accountId);
     }
@@ -310,13 +315,13 @@ export function createLedger(
     if (maxRunning !== null && (account.running[pool] ?? 0) >= maxRunning)
       return { status: 'busy', available };
     await copyLeftovers(accountId, account.journal);
-    await projection.flush();
+    await copier.flush();
     // The workflow retries the reservation.
     throw new Error('the account changed, or its journal is full');
   }
 
   return {
-    flush: projection.flush,
+    flush: copier.flush,
     dropStrayHold,
 
     async reserve(call) {
@@ -341,8 +346,8 @@ export function createLedger(
       // refund is copied now because it may release an Idempotency-Key, and events because they are dispatched next.
       const fired = new Set<string>();
       const startDispatch = settlement.wanted === 'charged' ? (id: string) => void fired.add(id) : undefined;
-      if (entry?.state === 'charged' && entry.events.length === 0) projection.copyLater({ accountId, entry });
-      else if (entry !== undefined) await projection.copy([{ accountId, entry }], startDispatch);
+      if (entry?.state === 'charged' && entry.events.length === 0) copier.copyLater({ accountId, entry });
+      else if (entry !== undefined) await copier.copy([{ accountId, entry }], startDispatch);
       await copyLeftovers(accountId, journal);
       if (entry?.state === 'charged')
         return { state: 'charged', available, ...(fired.size > 0 && { fired: true }) };

@@ -5,7 +5,7 @@ import { CALL_PAGE_INDEXES, type CallDoc } from '../calls/callDocs.ts';
 import { allCalls, type CallFilter, pageOfCalls } from '../calls/callPages.ts';
 import { ONLY_KEYS } from '../keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
-import { copyJournal } from '../ledger/journal.ts';
+import { copyJournal } from '../ledger/copyJournal.ts';
 import { type EventFilter, pageOfEvents } from '../webhooks/eventPages.ts';
 import type {
   DeliveryAttemptDoc,

@@ -1,5 +1,5 @@
 import type { Audit } from '../ledger/audit.ts';
-import { ABANDONED, isRefundDue } from '../ledger/undelivered.ts';
+import { ABANDONED, isRefundDue } from '../ledger/paybacks.ts';
 import type { Store } from './mongo.ts';
 
 /** Pending refunds and deliveries, for the metrics. Ages are in seconds; 0 if nothing is pending. */

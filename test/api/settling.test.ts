@@ -12,7 +12,7 @@ import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { createResults, mongodbPieces } from '../../store/calls/results.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
 import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { startDatabase } from '../helpers/stack.ts';
@@ -52,7 +52,7 @@ async function startFixture(t: ExecutionContext) {
     results: createResults(mongodbPieces(away), keyring),
     calls: createCalls(away),
     answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
-    undelivered: createUndelivered({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
+    paybacks: createPaybacks({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
     log: pino({ level: 'silent' }),
   });
 

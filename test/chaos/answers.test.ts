@@ -6,7 +6,7 @@ import { createAccounts } from '../../store/accounts/accounts.ts';
 import { sweep } from '../../store/calls/sweeper.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { accountOf } from '../helpers/ledgerCheck.ts';
 import { until } from '../helpers/until.ts';
@@ -60,13 +60,13 @@ test('when the API process is killed before any database operation of an answer,
   );
   t.log(`${seen.length} processes killed`);
 
-  const undelivered = createUndelivered({ store, ledger, accounts: createAccounts(store) });
+  const paybacks = createPaybacks({ store, ledger, accounts: createAccounts(store) });
   const cancelled = new Set<string>();
   const began = Date.now();
   await until(
     'all is settled',
     async () => {
-      await undelivered.sweep(async (callId) => {
+      await paybacks.sweep(async (callId) => {
         cancelled.add(callId);
       });
       await sweep(store, ledger, async () => true);

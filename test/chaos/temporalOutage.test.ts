@@ -16,7 +16,7 @@ import { createCalls } from '../../store/calls/calls.ts';
 import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { createResults, deleteStored, mongodbPieces } from '../../store/calls/results.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { openLease } from '../../store/mongo/lease.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
 import { workflowIds } from '../../workflows/contract.ts';
@@ -69,7 +69,7 @@ async function openRunner(
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
       (it) => it.close(),
     ),
-    undelivered: createUndelivered({ store, ledger, accounts: createAccounts(store) }),
+    paybacks: createPaybacks({ store, ledger, accounts: createAccounts(store) }),
     outages: { nextOutage: () => new AbortController().signal },
     vault: createVault(keyring),
     keyring,

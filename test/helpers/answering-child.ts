@@ -16,7 +16,7 @@ import { createCalls } from '../../store/calls/calls.ts';
 import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { createResults, mongodbPieces } from '../../store/calls/results.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { createUndelivered } from '../../store/ledger/undelivered.ts';
+import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { openLease } from '../../store/mongo/lease.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
 import { interceptStore } from '../store/intercept.ts';
@@ -42,7 +42,7 @@ const settling = createSettlement({
   results: createResults(mongodbPieces(store), createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
   calls: createCalls(store),
   answers,
-  undelivered: createUndelivered({ store, ledger, accounts }),
+  paybacks: createPaybacks({ store, ledger, accounts }),
   log: pino({ level: 'silent' }),
 });
 

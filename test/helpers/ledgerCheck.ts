@@ -1,7 +1,7 @@
 import type { AccountDoc } from '../../store/accounts/accountDocs.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { audit, auditAccount, type Drift } from '../../store/ledger/audit.ts';
-import { copyJournal } from '../../store/ledger/journal.ts';
+import { copyJournal } from '../../store/ledger/copyJournal.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { until } from './until.ts';
 

@@ -6,7 +6,7 @@ import { sweep } from '../../store/calls/sweeper.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import type { KeyBudget } from '../../store/ledger/keySpend.ts';
 import { createLedger, type Ledger, type Reservation } from '../../store/ledger/ledger.ts';
-import { createUndelivered, type Undelivered } from '../../store/ledger/undelivered.ts';
+import { createPaybacks, type Paybacks } from '../../store/ledger/paybacks.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createRandom, type Random, seededRandom } from '../helpers/random.ts';
 import { crashing, retryUntilDone } from './crashes.ts';
@@ -60,7 +60,7 @@ class Writer {
   readonly #random: Random;
   readonly #store: Store;
   readonly #ledger: Ledger;
-  readonly #undelivered: Undelivered;
+  readonly #paybacks: Paybacks;
   readonly #mismatch: Mismatch;
   #clock = START;
 
@@ -75,7 +75,7 @@ class Writer {
       undefined,
       () => new Date(this.#clock),
     );
-    this.#undelivered = createUndelivered({
+    this.#paybacks = createPaybacks({
       store: crashes,
       ledger: this.#ledger,
       accounts: createAccounts(crashes),
@@ -178,7 +178,7 @@ class Writer {
     await retryUntilDone(async () => {
       const row = await this.#store.calls.findOne({ _id: call.reservation.callId });
       if (row === null) throw new Error('no such call');
-      await this.#undelivered.settle(row, 'internal');
+      await this.#paybacks.settle(row, 'internal');
     });
     call.state = 'free';
   }

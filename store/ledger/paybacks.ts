@@ -3,13 +3,13 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { CallDoc } from '../calls/callDocs.ts';
 import { findExpired } from '../mongo/lease.ts';
 import type { Store } from '../mongo/mongo.ts';
-import { copyJournal } from './journal.ts';
+import { copyJournal } from './copyJournal.ts';
 import type { Ledger } from './ledger.ts';
 
 /**
  * Settles calls whose callers got no result, so that the callers are not charged. May be repeated, in any process.
  */
-export interface Undelivered {
+export interface Paybacks {
   /**
    * Settles a call whose caller got an error: refunds a running call, returns the price of a charged one (an adjustment
    * with the reference `call <id>`, applied once), and removes `pendingAnswer`.
@@ -64,7 +64,7 @@ export const isRefundDue = ({
 }: Pick<CallDoc, 'pendingAnswer' | 'actsOnWorld'>): boolean =>
   pendingAnswer !== undefined && (pendingAnswer.code !== null || !actsOnWorld);
 
-export function createUndelivered({ store, ledger, accounts }: Dependencies): Undelivered {
+export function createPaybacks({ store, ledger, accounts }: Dependencies): Paybacks {
   const { calls } = store;
 
   const close = (callId: string, releasesKey: boolean) =>
@@ -73,7 +73,7 @@ export function createUndelivered({ store, ledger, accounts }: Dependencies): Un
       { $unset: { pendingAnswer: '', ...(releasesKey && { idempotency: '' }) } },
     );
 
-  const settle: Undelivered['settle'] = async (call, code) => {
+  const settle: Paybacks['settle'] = async (call, code) => {
     const { _id: callId, accountId, cost, actsOnWorld } = call;
     const release = !actsOnWorld;
     const state =

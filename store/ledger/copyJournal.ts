@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import { balanceEventData } from '../../schemas/events.ts';
 import type { JournalEntry } from '../accounts/accountDocs.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
@@ -25,7 +26,7 @@ function balanceNotices(accountId: string, entry: JournalEntry): BalanceNotice[]
  *
  * @param startDispatch starts the dispatch of the copied events. Default: the way of this process
  */
-export async function copyEntries(
+async function copyEntries(
   store: Store,
   postings: readonly Posting[],
   startDispatch?: StartDispatch,
@@ -104,4 +105,86 @@ export async function copyJournal(store: Store, accountId: string): Promise<numb
     account.journal.map((entry) => ({ accountId, entry })),
   );
   return account.seq;
+}
+
+/**
+ * Copies journal entries to `calls`, `entries`, `events` and `notices` and removes copied ones from the journal. Works in
+ * batches, because each write costs a disk flush.
+ */
+export interface JournalCopier {
+  /** Copies these entries at once, as `copyEntries` does. Resolves when the copies are written. */
+  copy(postings: readonly Posting[], startDispatch?: StartDispatch): Promise<void>;
+  /** Copies this entry with the next batch. */
+  copyLater(posting: Posting): void;
+  /** Resolves when all postings are copied and removed from the journal. */
+  flush(): Promise<void>;
+}
+
+/**
+ * @param intervalMs how long postings wait for a batch, in milliseconds
+ * @param onCopied called after each batch, before the next one is written
+ */
+export function createJournalCopier(
+  store: Store,
+  onError: (error: unknown) => void,
+  intervalMs: number,
+  onCopied: (postings: readonly Posting[]) => Promise<void>,
+): JournalCopier {
+  const waiting: Posting[] = [];
+  const copied: Posting[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let writing = Promise.resolve();
+
+  async function pull(postings: readonly Posting[]): Promise<void> {
+    if (postings.length === 0) return;
+    const updates = [...Map.groupBy(postings, ({ accountId }) => accountId)].map(([_id, own]) => {
+      const update: Document = { $pull: { journal: { id: { $in: own.map(({ entry }) => entry.id) } } } };
+      return { updateOne: { filter: { _id }, update } };
+    });
+    // Does not wait until the write is durable. If MongoDB loses it, the entries are copied again, which changes
+    // nothing, and removed with a later batch.
+    await store.accounts.bulkWrite(updates, { ordered: false, writeConcern: { w: 1 } });
+  }
+
+  async function write(): Promise<void> {
+    const due = waiting.splice(0);
+    try {
+      await copyEntries(store, due);
+    } catch (error) {
+      waiting.push(...due);
+      throw error;
+    }
+    await pull([...copied.splice(0), ...due]);
+    await onCopied(due);
+  }
+
+  /** Writes the pending batch. Batches are serialised, so awaiting the last one awaits all. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.then(write, write);
+    return writing;
+  }
+
+  function scheduleFlush(): void {
+    timer ??= setTimeout(() => {
+      flush().catch((error: unknown) => {
+        onError(error);
+        scheduleFlush();
+      });
+    }, intervalMs).unref();
+  }
+
+  return {
+    flush,
+    async copy(postings, startDispatch) {
+      await copyEntries(store, postings, startDispatch);
+      copied.push(...postings);
+      scheduleFlush();
+    },
+    copyLater(posting) {
+      waiting.push(posting);
+      scheduleFlush();
+    },
+  };
 }
