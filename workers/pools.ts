@@ -2,10 +2,12 @@ import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { ResourceBasedController, type WorkerOptions, type WorkerTuner } from '@temporalio/worker';
 import { BROWSERS } from '../activities/browser/resource.ts';
-import { createAllowanceActivities } from '../activities/ledger/allowanceActivities.ts';
-import { createAuditActivities } from '../activities/ledger/auditActivities.ts';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
-import { createMaintenanceActivities } from '../activities/ledger/maintenanceActivities.ts';
+import {
+  createAllowanceActivities,
+  createAuditActivities,
+  createMaintenanceActivities,
+} from '../activities/ledger/scheduledActivities.ts';
 import { createToolActivities, type ToolServices } from '../activities/runtime/toolActivities.ts';
 import {
   createDispatchActivities,

@@ -59,8 +59,8 @@ export interface CallRequest {
   resultExpiresAt: string;
 }
 
-/** The parts of a call that the worker needs to run the tool. */
-export type ToolCall = Pick<
+/** One attempt of a tool: the parts of a call that the worker needs. */
+export type ToolAttempt = Pick<
   CallRequest,
   'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'resultExpiresAt'
 > & {
@@ -116,4 +116,4 @@ export interface AuditActivities {
   auditLedger(): Promise<number>;
 }
 
-export type ToolActivities = Record<string, (call: ToolCall) => Promise<ToolAnswer>>;
+export type ToolActivities = Record<string, (attempt: ToolAttempt) => Promise<ToolAnswer>>;

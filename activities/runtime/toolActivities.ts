@@ -8,7 +8,7 @@ import type {
   CallFailure,
   ToolActivities,
   ToolAnswer,
-  ToolCall,
+  ToolAttempt,
   ToolResult,
   VaultReference,
 } from '../../workflows/types.ts';
@@ -93,7 +93,7 @@ const withResource =
 /** Runs an attempt, logs one line with its request id and outcome, and records its outcome in the metrics. */
 async function observed(
   tool: string,
-  { callId, requestId }: ToolCall,
+  { callId, requestId }: ToolAttempt,
   { observe, log }: ToolServices,
   work: () => Promise<ToolAnswer>,
 ): Promise<ToolAnswer> {
@@ -144,7 +144,7 @@ function timeLimit({ info }: Context, attemptMs: number): number {
   return leftMs > 0 ? Math.min(attemptMs, leftMs) : attemptMs;
 }
 
-async function runActivity(run: Run, call: ToolCall, services: ToolServices): Promise<ToolAnswer> {
+async function runActivity(run: Run, call: ToolAttempt, services: ToolServices): Promise<ToolAnswer> {
   const { callId } = call;
   const activity = Context.current();
   const times = startTimes();
@@ -174,14 +174,14 @@ async function runActivity(run: Run, call: ToolCall, services: ToolServices): Pr
 }
 
 async function inputOf(
-  { callId, input, storedInput }: ToolCall,
+  { callId, input, storedInput }: ToolAttempt,
   results: Results,
 ): Promise<Record<string, unknown>> {
   return storedInput === undefined ? input : JSON.parse((await results.read(callId, storedInput)).toString());
 }
 
 /** Returns small output inline and stores large output in MongoDB. */
-async function storeOutput(call: ToolCall, json: Buffer, results: Results): Promise<ToolResult> {
+async function storeOutput(call: ToolAttempt, json: Buffer, results: Results): Promise<ToolResult> {
   if (json.length > OUTPUT_BYTES) throw new ServiceError('output_too_large');
   if (json.length <= INLINE_BYTES) return { output: JSON.parse(json.toString()) };
   return { stored: await results.write(call.callId, json, new Date(call.resultExpiresAt)) };

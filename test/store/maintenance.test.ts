@@ -2,8 +2,10 @@ import { Client, Connection, NamespaceNotFoundError } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import test from 'ava';
-import { createAuditActivities } from '../../activities/ledger/auditActivities.ts';
-import { createMaintenanceActivities } from '../../activities/ledger/maintenanceActivities.ts';
+import {
+  createAuditActivities,
+  createMaintenanceActivities,
+} from '../../activities/ledger/scheduledActivities.ts';
 import { createEndpointNotifier } from '../../activities/webhooks/dispatchActivities.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
