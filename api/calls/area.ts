@@ -10,14 +10,13 @@ import { openLease } from '../../store/mongo/lease.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
+import { createUploadPlaces } from '../http/uploadPlaces.ts';
 import type { InternalPort } from '../internalPort.ts';
-import { createCallRunner, MAX_RUNNING } from './callRunner.ts';
-import { createKeptResults } from './keptResults.ts';
-import { createTimeoutLimit } from './timeoutLimit.ts';
-import { createToolCallService } from './toolCallService.ts';
+import { createTimeoutLimit } from './admission.ts';
+import { createCallWorkflow } from './callWorkflow.ts';
+import { createRetention } from './retention.ts';
+import { createToolCallService } from './run.ts';
 import { toolRoutes } from './toolRoutes.ts';
-import { createUncharged } from './uncharged.ts';
-import { createUploadPlaces } from './uploadPlaces.ts';
 
 type Services = Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'>;
 
@@ -34,34 +33,31 @@ export async function createCallsArea(core: ApiCore, services: Services) {
   const onLeftOut = (calls: number) =>
     log.warn({ calls }, 'input and output of calls were not kept, because too many waited to be written');
   const contents = open.adopt(createCallContents(store, keyring, onError, onLeftOut), (it) => it.close());
-  const runner = createCallRunner({
-    client,
+  const workflow = createCallWorkflow(client, (error) =>
+    log.warn({ err: error }, 'Temporal is unreachable; retrying'),
+  );
+  const toolCallService = createToolCallService({
+    registry,
+    workflow,
     calls: createCalls(store),
+    accounts,
     ledger,
     results: createResults(mongodbPieces(store), keyring),
     deleteInput: (reference) => deleteStored(store, reference),
-    keptResults: createKeptResults(store, env.RATE_LIMIT, log),
-    uncharged: createUncharged({ client, store, limit: env.RATE_LIMIT, log }),
     answers,
     paybacks: createPaybacks({ store, ledger, accounts }),
+    contents,
+    retention: createRetention({ workflow, store, limit: env.RATE_LIMIT, log }),
     outages,
+    timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
+      log.warn({ err: error }, 'a call that ended at its time limit was not counted'),
+    ),
     vault,
     keyring,
     vaultUrl,
     limits: env,
-    log,
-  });
-  const toolCallService = createToolCallService({
-    registry,
-    runner,
     metrics: apiMetrics,
-    outages,
-    accounts,
-    contents,
-    timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
-      log.warn({ err: error }, 'a call that ended at its time limit was not counted'),
-    ),
-    maxRunning: env.RATE_LIMIT === null ? null : MAX_RUNNING,
+    log,
   });
   const uploads = createUploadPlaces();
   return {

@@ -1,20 +1,60 @@
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ApplicationFailure,
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { inClientSpan } from '../../platform/trace.ts';
+import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { callTool } from '../../workflows/callTool.ts';
-import { SEARCH_ATTRIBUTES, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
+import {
+  isCallFailure,
+  SEARCH_ATTRIBUTES,
+  TASK_QUEUES,
+  WORKFLOWS,
+  workflowIds,
+} from '../../workflows/contract.ts';
 import type { CallRequest, CallResult } from '../../workflows/types.ts';
-import { resultOf } from './workflowResult.ts';
 
 const STARTED = proto.temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
+/** Time limit for an operation of the owner on a running call. */
+const OPERATION_MS = 5000;
+/** How often and at which interval a cancellation is repeated: the workflow of an accepted call may not have started. */
+const CANCEL_ATTEMPTS = 5;
+const CANCEL_INTERVAL_MS = 200;
+/** Time limit for the deletion of a history. */
+const DELETE_MS = 10_000;
+/** Duration of the first poll for a result; each further poll is twice as long. */
+const FIRST_POLL_MS = 3000;
+/** The Temporal server's own limit for a long poll (`history.longPollExpirationInterval`). */
+const LONGEST_POLL_MS = 20_000;
 
 /** How far a running call is: before or after the work of the tool, waiting for a worker, or in the tool. */
 export type CallStep = 'ledger' | 'waiting' | 'tool';
 
+/** The end of a workflow without a result. */
+export interface FailedEnd {
+  state: 'failed';
+  /** The error with which the workflow settled the call; null if it was terminated or timed out, and settled nothing. */
+  refusal: ServiceError | null;
+  available: number | null;
+  error: Error;
+}
+
+/** How the workflow of a call ended. `unknown`: Temporal has no such workflow. */
+export type WorkflowEnd =
+  | { state: 'completed'; result: CallResult }
+  | FailedEnd
+  | { state: 'unknown'; error: Error };
+
 /**
- * The operations of the API on the workflow of a call. Each operation is retried until Temporal answers or the signal
- * aborts.
+ * What the API does with the workflows of calls. Operations are retried until Temporal answers or their time has passed; no
+ * other file of the API's calls sends requests to Temporal.
  */
 export interface CallWorkflow {
   /**
@@ -23,12 +63,41 @@ export interface CallWorkflow {
    * @param running calls of the account that this process runs in the pool, including this one
    */
   start(request: CallRequest, running: number, signal: AbortSignal): Promise<void>;
-  /** Waits until the workflow ends and returns its result. @throws WorkflowFailedError */
-  result(callId: string, signal: AbortSignal): Promise<CallResult>;
-  /** Requests the cancellation. @throws WorkflowNotFoundError if the workflow has ended or does not exist */
+  /** Waits until the workflow ends. @throws if Temporal cannot be asked until the signal aborts */
+  result(callId: string, signal: AbortSignal): Promise<WorkflowEnd>;
+  /** Requests the cancellation for a caller who has disconnected. @throws if the workflow has ended or does not exist */
   cancel(callId: string, signal: AbortSignal): Promise<void>;
-  /** Returns how far the workflow is. @throws WorkflowNotFoundError if it does not exist */
-  step(callId: string, signal: AbortSignal): Promise<CallStep>;
+  /**
+   * Requests the cancellation for the owner of the call. The workflow then refunds the call unless it is already charging it. A
+   * call that acts on the outside world completes once a worker has started it.
+   *
+   * @returns false if there is no workflow to cancel, because the call has ended
+   */
+  cancelForOwner(callId: string): Promise<boolean>;
+  /** Returns how far a running call is; null if its workflow does not exist. */
+  step(callId: string): Promise<CallStep | null>;
+  /** Deletes the history of a call that has ended. */
+  deleteHistory(callId: string): Promise<void>;
+}
+
+function ignoreStarted(error: unknown): void {
+  if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+}
+
+/** Converts the failure of a workflow to an error of the error table. */
+function refusalOf({ cause }: WorkflowFailedError): Pick<FailedEnd, 'refusal' | 'available'> {
+  if (!(cause instanceof ApplicationFailure && cause.type)) return { refusal: null, available: null };
+  const details = cause.details?.[0];
+  const { members, retryAfter, available } = isCallFailure(details)
+    ? details
+    : { members: {}, retryAfter: null, available: null };
+  const code = isErrorCode(cause.type) ? cause.type : 'internal';
+  const refusal = new ServiceError(code, {
+    ...members,
+    ...(code === cause.type ? { detail: cause.message } : {}),
+    ...(retryAfter === null ? {} : { retryAfter }),
+  });
+  return { refusal, available };
 }
 
 /**
@@ -40,9 +109,35 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
     retryUntilAborted(client, step, signal, onFault);
   const handleOf = (callId: string) => client.workflow.getHandle<typeof callTool>(workflowIds.call(callId));
 
-  async function startOnce(request: CallRequest, running: number): Promise<void> {
-    try {
-      await client.workflow.start<typeof callTool>(WORKFLOWS.callTool, {
+  /**
+   * Waits for the result of a workflow. Under load the Temporal server sometimes does not answer a long poll when the
+   * workflow ends; that poll expires after 20 s, and the next one returns the result at once. Therefore the first polls
+   * are short. They are aborted instead of given a gRPC deadline: the server answers a poll with less than one second
+   * left immediately and without a result, and the SDK would then poll in a tight loop.
+   *
+   * @throws as `handle.result`; gRPC status CANCELLED when the signal is aborted
+   */
+  async function pollResult(callId: string, signal: AbortSignal): Promise<CallResult> {
+    for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
+      const poll = AbortSignal.timeout(pollMs);
+      try {
+        return await client.connection.withAbortSignal(AbortSignal.any([signal, poll]), () =>
+          handleOf(callId).result(),
+        );
+      } catch (error) {
+        if (signal.aborted || !poll.aborted) throw error;
+      }
+    }
+  }
+
+  const cancel = (callId: string, signal: AbortSignal): Promise<void> =>
+    retry(async () => {
+      await handleOf(callId).cancel();
+    }, signal);
+
+  return {
+    async start(request, running, signal) {
+      const options = {
         workflowId: workflowIds.call(request.callId),
         taskQueue: TASK_QUEUES.orchestrator,
         args: [request],
@@ -55,26 +150,58 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
           { key: SEARCH_ATTRIBUTES.tool, value: request.policy.tool },
           { key: SEARCH_ATTRIBUTES.accountId, value: request.accountId },
         ],
-      });
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
-  }
+      } satisfies WorkflowStartOptions<typeof callTool>;
+      await inClientSpan('start workflow callTool', () =>
+        retry(async () => {
+          await client.workflow.start<typeof callTool>(WORKFLOWS.callTool, options).catch(ignoreStarted);
+        }, signal),
+      );
+    },
 
-  return {
-    start: (request, running, signal) =>
-      inClientSpan('start workflow callTool', () => retry(() => startOnce(request, running), signal)),
-    result: (callId, signal) => retry(() => resultOf(client, handleOf(callId), signal), signal),
-    cancel: (callId, signal) =>
-      retry(async () => {
-        await handleOf(callId).cancel();
-      }, signal),
-    step: (callId, signal) =>
-      retry(async () => {
-        const { raw } = await handleOf(callId).describe();
+    async result(callId, signal) {
+      try {
+        return { state: 'completed', result: await retry(() => pollResult(callId, signal), signal) };
+      } catch (error) {
+        if (error instanceof WorkflowFailedError) return { state: 'failed', ...refusalOf(error), error };
+        if (error instanceof WorkflowNotFoundError) return { state: 'unknown', error };
+        throw error;
+      }
+    },
+
+    cancel,
+
+    async cancelForOwner(callId) {
+      const signal = AbortSignal.timeout(OPERATION_MS);
+      for (let left = CANCEL_ATTEMPTS; left > 0; left--) {
+        try {
+          await cancel(callId, signal);
+          return true;
+        } catch (error) {
+          if (!(error instanceof WorkflowNotFoundError)) throw error;
+        }
+        await sleep(CANCEL_INTERVAL_MS);
+      }
+      return false;
+    },
+
+    async step(callId) {
+      try {
+        const { raw } = await retry(() => handleOf(callId).describe(), AbortSignal.timeout(OPERATION_MS));
         const [tool] = raw.pendingActivities ?? [];
         if (tool === undefined) return 'ledger';
         return tool.state === STARTED ? 'tool' : 'waiting';
-      }, signal),
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      }
+    },
+
+    async deleteHistory(callId) {
+      const { namespace } = client.options;
+      const workflowExecution = { workflowId: workflowIds.call(callId) };
+      await client.connection.withDeadline(Date.now() + DELETE_MS, () =>
+        client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution }),
+      );
+    },
   };
 }

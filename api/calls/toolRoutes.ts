@@ -4,15 +4,13 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import { sendProblem } from '../http/problem.ts';
+import { startPhases } from '../http/phases.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
-import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from './callOptions.ts';
-import { deliver } from './deliver.ts';
+import type { UploadPlaces } from '../http/uploadPlaces.ts';
+import { deliver, respond } from './answer.ts';
 import type { Outages } from './outages.ts';
-import { startPhases } from './phases.ts';
-import { sendResult } from './sendResult.ts';
-import type { ToolCallOutcome, ToolCallService } from './toolCallService.ts';
-import type { UploadPlaces } from './uploadPlaces.ts';
+import type { ToolCallService } from './run.ts';
+import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from './toolCall.ts';
 
 export const DEFAULT_BODY_BYTES = 1_048_576;
 
@@ -45,15 +43,6 @@ function maxCredits(ctx: Context): number {
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   const { registry, toolCallService, outages, uploads, authenticate, rateLimit } = deps;
 
-  function respond(ctx: Context, tool: ToolDefinition, outcome: ToolCallOutcome): void {
-    const { ending, available, replayed, charged } = outcome;
-    ctx.set('X-Credits-Charged', String(charged));
-    if (available !== null) ctx.set('X-Credits-Remaining', String(available));
-    if (replayed) ctx.set('Idempotent-Replayed', 'true');
-    if ('error' in ending) sendProblem(ctx, ending.error, outcome.requestId);
-    else sendResult(ctx, tool, ending.output);
-  }
-
   async function receive(ctx: Context, tool: ToolDefinition): Promise<Record<string, unknown>> {
     using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
     return await readJson(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES);
@@ -69,9 +58,9 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     await authenticate(ctx);
     const tool = registry.get(ctx.params.tool ?? '');
     if (tool === undefined) throw new ServiceError('unknown_tool');
-    const call = { tool: tool.name, charged: 0, phases };
-    ctx.state.call = call;
-    const { caller } = ctx.state;
+    const record = { tool: tool.name, charged: 0, phases };
+    ctx.state.call = record;
+    const { caller, requestId, arrivedAt } = ctx.state;
     const { account } = caller;
     ctx.set('Cache-Control', 'no-store');
     ctx.set('X-Credits-Cost', String(tool.price));
@@ -79,25 +68,25 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     ctx.set('X-Credits-Remaining', String(account.balance - account.reserved));
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     phases.begin('read');
-    const [idempotency, max] = [idempotencyKey(ctx), maxCredits(ctx)];
+    const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     const input = toolCallService.validate(tool, await receive(ctx, tool));
     phases.begin('start');
-    const outcome = await toolCallService.run({
+    const answer = await toolCallService.run({
       caller,
       tool,
       input,
-      idempotencyKey: idempotency,
-      requestId: ctx.state.requestId,
-      arrivedAt: ctx.state.arrivedAt,
-      hangup: hangup.signal,
+      idempotencyKey: key,
       max,
+      requestId,
+      arrivedAt,
+      hangup: hangup.signal,
       onStart: () => phases.begin('run'),
     });
     phases.begin('respond');
-    call.charged = outcome.charged;
-    await deliver(ctx.res, outcome, () => respond(ctx, tool, outcome)).catch((fault: unknown) => {
+    record.charged = answer.charged;
+    await deliver(ctx.res, answer, () => respond(ctx, tool, answer)).catch((fault: unknown) => {
       ctx.set('X-Credits-Charged', '0');
-      call.charged = 0;
+      record.charged = 0;
       throw fault;
     });
   });

@@ -2,7 +2,7 @@ import type { ParameterizedContext } from 'koa';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import type { Account } from '../../store/accounts/accountDocs.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
-import type { Phases } from '../calls/phases.ts';
+import type { Phases } from './phases.ts';
 
 /** The data about a tool call that are logged with its request. */
 export interface CallRecord {

@@ -1,8 +1,8 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { PREFIX, SECONDS } from '../../platform/metricsRegistry.ts';
-import type { PhaseTimes } from '../calls/phases.ts';
 import { MAIL_KINDS, type MailKind } from '../mail/kinds.ts';
 import type { Context } from './context.ts';
+import type { PhaseTimes } from './phases.ts';
 
 export interface ApiMetrics {
   /** Records the response to a request and its duration in seconds. */

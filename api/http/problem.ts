@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { cutText, ERRORS, ServiceError } from '../../schemas/errors.ts';
-import type { PhaseTimes } from '../calls/phases.ts';
 import { drainRequest } from './body.ts';
 import type { CallRecord, Context, State } from './context.ts';
 import { holderOf } from './heldBytes.ts';
 import { limitSending } from './limitSending.ts';
 import type { ApiMetrics } from './metrics.ts';
+import type { PhaseTimes } from './phases.ts';
 
 /** Maximum length of `detail` in UTF-16 code units, because it may quote the response of a target. */
 const MAX_DETAIL_LENGTH = 2000;

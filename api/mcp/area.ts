@@ -3,10 +3,10 @@ import type { Connections } from '../../store/keys/connections.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OauthServer } from '../auth/oauthServer.ts';
 import type { Outages } from '../calls/outages.ts';
-import type { ToolCallService } from '../calls/toolCallService.ts';
-import type { UploadPlaces } from '../calls/uploadPlaces.ts';
+import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
+import type { UploadPlaces } from '../http/uploadPlaces.ts';
 import { mcpRoutes } from './mcpRoutes.ts';
 import { createMcpServers } from './mcpServer.ts';
 

@@ -7,10 +7,10 @@ import { OAUTH_SCOPES } from '../auth/oauthPlugin.ts';
 import type { OauthServer } from '../auth/oauthServer.ts';
 import type { Outages } from '../calls/outages.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
-import type { UploadPlaces } from '../calls/uploadPlaces.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { isRebound, isSameOrigin } from '../http/origin.ts';
+import type { UploadPlaces } from '../http/uploadPlaces.ts';
 
 const PATH = '/mcp';
 /** Path of the protected resource metadata (RFC 9728, section 3.1). */

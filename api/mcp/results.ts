@@ -2,7 +2,7 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import { isRetryable, type ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import type { ToolCallOutcome } from '../calls/toolCallService.ts';
+import type { Answer } from '../calls/toolCall.ts';
 import { problemBody } from '../http/problem.ts';
 import { REMEDIES } from '../openapi/remedies.ts';
 
@@ -43,11 +43,7 @@ function fileContent(data: string, mimeType: string, name: string, requestId: st
  *
  * @param json the stored output of the tool
  */
-export function callResult(
-  tool: ToolDefinition,
-  json: string | Buffer,
-  outcome: ToolCallOutcome,
-): CallToolResult {
+export function callResult(tool: ToolDefinition, json: string | Buffer, outcome: Answer): CallToolResult {
   const output: unknown = JSON.parse(json.toString());
   if (!isRecord(output)) throw new TypeError(`the output of ${tool.name} is not an object`);
   const meta = {

@@ -1,5 +1,5 @@
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
-import { kebab } from '../calls/sendResult.ts';
+import { kebab } from '../calls/answer.ts';
 import { codesOfTool } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
 import { BINARY, headerRefs, TOOL_HEADERS } from './headers.ts';

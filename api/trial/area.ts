@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import type { Outages } from '../calls/outages.ts';
-import type { ToolCallService } from '../calls/toolCallService.ts';
+import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { createTrialAccount } from './trialAccount.ts';

@@ -93,7 +93,7 @@ export interface AccountDoc {
   seq: number;
   /** Set while an operator has suspended the account; see `suspension.ts`. The owner sees the reason. */
   suspension?: { at: Date; reason: string };
-  /** Until then the account may make no new calls, because too many ended without a charge; see `api/calls/uncharged.ts`. */
+  /** Until then the account may make no new calls, because too many ended without a charge; see `api/calls/retention.ts`. */
   pausedUntil?: Date;
   monthlyAllowance: number;
   /** Newest month for which the allowance was granted, such as `2026-11`. */

@@ -22,7 +22,7 @@ export interface Share {
   pausedUntil: Date | null;
 }
 
-/** Names of counters of accounts: `uncharged.ts`, `keptResults.ts` and `changeLimit.ts` of the API write them. */
+/** Names of counters of accounts: `retention.ts` and `changeLimit.ts` of the API write them. */
 const COUNTERS = { uncharged: 'uncharged', keptKb: 'kept-results', changes: 'account-change' } as const;
 const KB = 1024;
 /** Number of accounts that each figure contributes. */

@@ -4,8 +4,8 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import test from 'ava';
 import { pino } from 'pino';
 import { RateLimiterMongo } from 'rate-limiter-flexible';
-import { createKeptResults, KEPT_KB } from '../../api/calls/keptResults.ts';
-import { createUncharged, FREE_ENDS } from '../../api/calls/uncharged.ts';
+import { createCallWorkflow } from '../../api/calls/callWorkflow.ts';
+import { createRetention, FREE_ENDS, KEPT_KB } from '../../api/calls/retention.ts';
 import { createKeyring, loadKeyring } from '../../platform/secrets/keyring.ts';
 import { connectClient } from '../../platform/temporal/temporal.ts';
 import { readEnv } from '../../schemas/env.ts';
@@ -20,6 +20,9 @@ import { until } from '../helpers/until.ts';
 
 /** A request that the egress guard refuses in the worker. `body` makes the input larger than a workflow payload may be. */
 const REFUSED = { url: 'http://127.0.0.1:9/', method: 'POST', body: 'x'.repeat(100_000) };
+
+const LIMIT = { rate: 20, burst: 40 };
+const LOG = pino({ level: 'silent' });
 
 let stack: SharedStack;
 let store: Store;
@@ -111,15 +114,15 @@ test('an account whose calls end without a charge too often is paused, and charg
     points: FREE_ENDS,
     duration: 86_400,
   });
-  const limit = { rate: 20, burst: 40 };
-  const uncharged = createUncharged({ client, store, limit, log: pino({ level: 'silent' }) });
-  const end = () => uncharged.ended({ _id: 'no such call', accountId }, 'target_refused');
+  const workflow = createCallWorkflow(client, (error) => t.fail(String(error)));
+  const retention = createRetention({ workflow, store, limit: LIMIT, log: LOG });
+  const end = () => retention.uncharged({ _id: 'no such call', accountId }, 'target_refused');
   await counter.penalty(accountId, FREE_ENDS);
   await end();
   t.is((await hash()).status, 200, 'one call above the limit, and one charged call');
 
   await counter.penalty(accountId, 99);
-  await uncharged.ended({ _id: 'no such call', accountId }, 'pool_busy');
+  await retention.uncharged({ _id: 'no such call', accountId }, 'pool_busy');
   t.is((await hash()).status, 200, 'a lack of workers does not count');
   await end();
   const refused = await hash();
@@ -133,13 +136,14 @@ test('results above the size that an account or the installation keeps expire af
   const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
   const own = open.adopt(await openStore(mongodbUri), (it) => it.close());
   const results = createResults(mongodbPieces(own), createKeyring([{ id: 'a', bytes: randomBytes(32) }]));
-  const kept = createKeptResults(own, { rate: 20, burst: 40 }, pino({ level: 'silent' }));
+  const workflow = { deleteHistory: async () => t.fail('no call ended without a charge') };
+  const retention = createRetention({ workflow, store: own, limit: LIMIT, log: LOG });
   const tomorrow = new Date(Date.now() + 86_400_000);
   const data = randomBytes(2048);
   /** Stores and counts a result as one of this size. Returns the minutes for which it is still kept. */
   const keep = async (accountId: string, kb: number) => {
     const reference = await results.write('call', data, tomorrow);
-    await kept.count(accountId, reference, kb * 1024);
+    await retention.stored(accountId, reference, kb * 1024);
     const row = await own.results.findOne({ _id: `${reference.id}:0` });
     return Math.ceil(((row?.expiresAt.getTime() ?? 0) - Date.now()) / 60_000);
   };

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import type { SettledOutcome } from '../../api/calls/callOutcome.ts';
-import { createSettlement } from '../../api/calls/settlement.ts';
+import { createRefunds } from '../../api/calls/refunds.ts';
+import type { CallOutcome } from '../../api/calls/toolCall.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
@@ -46,7 +46,7 @@ async function startFixture(t: ExecutionContext) {
   const ledgerOf = (it: typeof store) =>
     open.adopt(createLedger(it, onError), (ledger) => ledger.flush().catch(onError));
   const ledger = ledgerOf(store);
-  const settling = createSettlement({
+  const refunds = createRefunds({
     workflow: { result: () => Promise.reject(new Error('Temporal no longer has the workflow')) },
     ledger: ledgerOf(away),
     results: createResults(mongodbPieces(away), keyring),
@@ -78,16 +78,16 @@ async function startFixture(t: ExecutionContext) {
     store,
     link: links.mongodb,
     results: createResults(mongodbPieces(store), keyring),
-    settling,
+    refunds,
     chargedCall,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
-const waiting = (ms: number) => ({ hangup: new AbortController().signal, deadline: performance.now() + ms });
-const outputOf = ({ ending }: SettledOutcome): string | null =>
+const dueIn = (ms: number): number => performance.now() + ms;
+const outputOf = ({ ending }: CallOutcome): string | null =>
   'output' in ending ? ending.output.toString() : null;
-const codeOf = ({ ending }: SettledOutcome): string | null => ('error' in ending ? ending.error.code : null);
+const codeOf = ({ ending }: CallOutcome): string | null => ('error' in ending ? ending.error.code : null);
 
 test('a charged call returns its result when MongoDB is available again before the deadline', async (t) => {
   await using fixture = await startFixture(t);
@@ -95,11 +95,7 @@ test('a charged call returns its result when MongoDB is available again before t
   const { available } = await charge();
   const stored = await fixture.results.write(callId, Buffer.from('{"a":1}'), new Date(Date.now() + LONG_MS));
   await fixture.link.cut();
-  const answer = fixture.settling.resultOrRefund(
-    row,
-    async () => ({ result: { stored }, available }),
-    waiting(LONG_MS),
-  );
+  const answer = fixture.refunds.resultOrRefund(row, { result: { stored }, available }, dueIn(LONG_MS));
   await sleep(AWAY_MS);
   await fixture.link.heal();
   t.is(outputOf(await answer), '{"a":1}');
@@ -113,11 +109,11 @@ test('a charged call whose result is lost is refunded, at once or as soon as Mon
     const { available } = await charge();
     const result = { stored: { id: 'expired', pieces: 1 } };
     if (isAway) await fixture.link.cut();
-    const ended = await fixture.settling.resultOrRefund(
+    const ended = await fixture.refunds.resultOrRefund(
       row,
-      async () => ({ result, available }),
+      { result, available },
       // While MongoDB is available, the response waits until the call is refunded.
-      waiting(isAway ? SHORT_MS : LONG_MS),
+      dueIn(isAway ? SHORT_MS : LONG_MS),
     );
     t.is(codeOf(ended), 'internal');
     const balance = async () => (await accountOf(fixture.store, accountId)).balance;
@@ -137,7 +133,7 @@ test('a call whose caller got the error `cancelled` is never charged', async (t)
     const { accountId, row, charge } = await fixture.chargedCall();
     if (isCharged) await charge();
     for (let repetition = 0; repetition < 2; repetition++)
-      await fixture.settling.refundCancelled(row, waiting(LONG_MS));
+      await fixture.refunds.refundCancelled(row, dueIn(LONG_MS));
     t.is((await accountOf(fixture.store, accountId)).balance, CREDITS);
     if (!isCharged) await t.throwsAsync(charge(), { message: /^closed$/ });
   }
@@ -151,10 +147,10 @@ test('a call whose result can be requested again with its key is not refunded', 
   const { pendingAnswer: _pending, ...replayable } = row;
   const idempotency = { key: 'k', fingerprint: 'a:b', expiresAt: new Date(Date.now() + LONG_MS) };
   const result = { stored: { id: 'expired', pieces: 1 } };
-  const answer = fixture.settling.resultOrRefund(
+  const answer = fixture.refunds.resultOrRefund(
     { ...replayable, idempotency },
-    async () => ({ result, available }),
-    waiting(SHORT_MS),
+    { result, available },
+    dueIn(SHORT_MS),
   );
   await t.throwsAsync(answer, { message: /no longer kept/ });
   t.is((await accountOf(fixture.store, accountId)).balance, CREDITS - PRICE);
@@ -166,10 +162,7 @@ test('a call that was given up while MongoDB was unavailable is not charged afte
     const { accountId, row, charge } = await fixture.chargedCall();
     await fixture.link.cut();
     const error = new ServiceError('deadline_exceeded');
-    t.is(
-      codeOf(await fixture.settling.refundUnlessCharged(row, error, waiting(SHORT_MS))),
-      'deadline_exceeded',
-    );
+    t.is(codeOf(await fixture.refunds.refundUnlessCharged(row, error, dueIn(SHORT_MS))), 'deadline_exceeded');
     // The API cannot reach MongoDB yet, so its response has not waited for that. The workflow reaches MongoDB first, and
     // charges the call.
     if (ending === 'charged') t.is((await charge()).state, 'charged');

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createTimeoutLimit } from '../../api/calls/timeoutLimit.ts';
+import { createTimeoutLimit } from '../../api/calls/admission.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
-import { resultOf } from '../../api/calls/workflowResult.ts';
+import { createCallWorkflow } from '../../api/calls/callWorkflow.ts';
 import { useStack } from '../helpers/profiles.ts';
 import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
@@ -26,25 +26,21 @@ test('the API polls for the end of a workflow at long intervals, in case the Tem
   });
   try {
     const client = new Client({ connection, namespace: stack.namespace });
+    const workflow = createCallWorkflow(client, (error) => t.fail(String(error)));
     const start = () =>
-      client.workflow.start('unknown', {
-        taskQueue: 'without-worker',
-        workflowId: `unknown-${randomUUID()}`,
-      });
+      client.workflow.start('unknown', { taskQueue: 'without-worker', workflowId: randomUUID() });
 
     const handle = await start();
-    const ended = t.throwsAsync(resultOf(client, handle, AbortSignal.timeout(60_000)), {
-      instanceOf: WorkflowFailedError,
-    });
+    const ended = workflow.result(handle.workflowId, AbortSignal.timeout(60_000));
     await until('the first poll is given up', async () => polls.sent > 1);
     t.is(polls.answered, 0);
     await handle.terminate();
-    await ended;
+    t.like(await ended, { state: 'failed', refusal: null });
 
     // The workflow never ends.
     const running = await start();
     const { answered } = polls;
-    await t.throwsAsync(resultOf(client, running, AbortSignal.timeout(500)));
+    await t.throwsAsync(workflow.result(running.workflowId, AbortSignal.timeout(500)));
     t.is(polls.answered, answered, 'the wait ends when aborted');
   } finally {
     await connection.close();

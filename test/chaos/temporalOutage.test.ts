@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { createCallRunner } from '../../api/calls/callRunner.ts';
-import { createUncharged } from '../../api/calls/uncharged.ts';
+import { createCallWorkflow } from '../../api/calls/callWorkflow.ts';
+import { createRetention } from '../../api/calls/retention.ts';
+import { createToolCallService } from '../../api/calls/run.ts';
+import type { ToolCall } from '../../api/calls/toolCall.ts';
 import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { createVault } from '../../platform/secrets/vault.ts';
 import { createBackgroundDispatch } from '../../platform/temporal/startDispatch.ts';
@@ -36,8 +38,8 @@ const WORK_MS = 5000;
 const POOL_WAIT = 1000;
 const CREDITS = 100;
 
-/** Opens a call runner in this process that reaches Temporal at the given address; the stack's API is not used. */
-async function openRunner(
+/** Creates the calls of this process, which reach Temporal at the given address; the stack's API is not used. */
+async function openCalls(
   t: ExecutionContext,
   open: AsyncDisposableStack,
   stack: Stack,
@@ -57,27 +59,46 @@ async function openRunner(
   );
   const lease = open.adopt(await openLease(store, (error) => t.fail(String(error))), (it) => it.release());
   let givenUp = 0;
-  const runner = createCallRunner({
-    client,
+  const log = pino({}, { write: (line) => (givenUp += Number(line.includes('a call has no result'))) });
+  const workflow = createCallWorkflow(client, (error) => log.warn(error));
+  const accounts = createAccounts(store);
+  const toolCallService = createToolCallService({
+    registry: await loadRegistry(),
+    workflow,
+    accounts,
+    contents: { keep: () => Promise.resolve() },
+    timeouts: { check: () => undefined, count: () => undefined },
+    metrics: { call: () => undefined },
     calls: createCalls(store),
     ledger,
     results: createResults(mongodbPieces(store), keyring),
     deleteInput: (reference) => deleteStored(store, reference),
-    keptResults: { count: async () => undefined },
-    uncharged: createUncharged({ client, store, limit: null, log: pino({ level: 'silent' }) }),
+    retention: createRetention({ workflow, store, limit: null, log: pino({ level: 'silent' }) }),
     answers: open.adopt(
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
       (it) => it.close(),
     ),
-    paybacks: createPaybacks({ store, ledger, accounts: createAccounts(store) }),
-    outages: { nextOutage: () => new AbortController().signal },
+    paybacks: createPaybacks({ store, ledger, accounts }),
+    outages: { refuse: () => undefined, nextOutage: () => new AbortController().signal },
     vault: createVault(keyring),
     keyring,
     vaultUrl: 'http://127.0.0.1:1',
     limits: { RATE_LIMIT: null, POOL_WAIT, CALLS_PER_POOL: 128 },
-    log: pino({}, { write: (line) => (givenUp += Number(line.includes('a call has no result'))) }),
+    log,
   });
-  return { runner, store, operator, givenUp: () => givenUp };
+  const run = async (accountId: string, call: Pick<ToolCall, 'tool' | 'input' | 'requestId'>) => {
+    const account = await accounts.find(accountId);
+    if (account === null) throw new Error('no account');
+    return toolCallService.run({
+      ...call,
+      caller: { account, key: null },
+      idempotencyKey: null,
+      max: Number.POSITIVE_INFINITY,
+      arrivedAt: performance.now(),
+      hangup: new AbortController().signal,
+    });
+  };
+  return { run, store, operator, givenUp: () => givenUp };
 }
 
 test('calls that are charged while the API is cut off from Temporal return their result or are refunded', async (t) => {
@@ -98,22 +119,16 @@ test('calls that are charged while the API is cut off from Temporal return their
     await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
     (it) => it.stop(),
   );
-  const { runner, store, operator, givenUp } = await openRunner(t, open, stack, links.temporal.address);
+  const { run, store, operator, givenUp } = await openCalls(t, open, stack, links.temporal.address);
   const account = await makeAccount(stack, CREDITS);
   const standard = (await loadRegistry()).get('http-request');
   if (standard === undefined) throw new Error('no http-request');
   const tool = { ...standard, limits: { workMs: WORK_MS } };
   const ask = (path: string) =>
-    runner.run({
-      accountId: account.accountId,
-      key: null,
+    run(account.accountId, {
       tool,
       input: { url: `http://${origin}${path}`, method: 'GET' },
-      idempotencyKey: null,
       requestId: path,
-      arrivedAt: performance.now(),
-      hangup: new AbortController().signal,
-      checkNewCall: () => undefined,
     });
 
   const answers = [...asked.keys()].map(ask);
@@ -157,23 +172,14 @@ test('a call whose workflow cannot be started yet is not ended by the sweeper', 
     await startToxiproxy({ temporal: stack.temporalAddress }, (line) => t.log(line)),
     (it) => it.stop(),
   );
-  const { runner, store, operator } = await openRunner(t, open, stack, links.temporal.address);
+  const { run, store, operator } = await openCalls(t, open, stack, links.temporal.address);
   const account = await makeAccount(stack, CREDITS);
   const tool = (await loadRegistry()).get('hash-text');
   if (tool === undefined) throw new Error('no hash-text');
 
   await links.temporal.cut();
-  const outcome = runner.run({
-    accountId: account.accountId,
-    key: null,
-    tool,
-    input: { text: 'abc', algorithm: 'sha256' },
-    idempotencyKey: null,
-    requestId: 'cut off',
-    arrivedAt: performance.now(),
-    hangup: new AbortController().signal,
-    checkNewCall: () => undefined,
-  });
+  const input = { text: 'abc', algorithm: 'sha256' };
+  const answer = run(account.accountId, { tool, input, requestId: 'cut off' });
   const callOfAccount = async () => (await callsOf(store, account.accountId))[0];
   const call = await until('the call is accepted', async () => (await callOfAccount()) ?? null);
   // The sweeper ends calls without a workflow that were not marked for 25 s.
@@ -184,7 +190,7 @@ test('a call whose workflow cannot be started yet is not ended by the sweeper', 
     instanceOf: WorkflowNotFoundError,
   });
   await links.temporal.heal();
-  const { ending } = await outcome;
+  const { ending } = await answer;
   t.true('output' in ending, JSON.stringify(ending));
   t.deepEqual(await auditWhenIdle(store), []);
   t.is((await accountOf(store, account.accountId)).balance, CREDITS - tool.price);

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { createSettlement } from '../../api/calls/settlement.ts';
+import { createRefunds } from '../../api/calls/refunds.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
@@ -36,7 +36,7 @@ const store = interceptStore(direct, (_name, run) => {
 });
 const [ledger, accounts] = [createLedger(store, fail, 0), createAccounts(store)];
 const answers = createPendingAnswers(store, lease, fail);
-const settling = createSettlement({
+const refunds = createRefunds({
   workflow: { result: () => Promise.reject(new Error('not found')) },
   ledger,
   results: createResults(mongodbPieces(store), createKeyring([{ id: 'a', bytes: randomBytes(32) }])),
@@ -67,15 +67,15 @@ const held = await ledger.reserve({
 });
 if (held.status !== 'held') throw new Error(held.status);
 const charge = () => ledger.settle({ callId, accountId, wanted: 'charged', nonce: held.nonce });
-const waiting = { hangup: new AbortController().signal, deadline: performance.now() + 10_000 };
+const deadline = performance.now() + 10_000;
 const late = new ServiceError('deadline_exceeded');
 
 async function answer() {
-  if (ending === 'given up') return settling.refundUnlessCharged(call, late, waiting);
+  if (ending === 'given up') return refunds.refundUnlessCharged(call, late, deadline);
   const { available } = await charge();
-  if (ending === 'charged and given up') return settling.refundUnlessCharged(call, late, waiting);
+  if (ending === 'charged and given up') return refunds.refundUnlessCharged(call, late, deadline);
   const result = ending === 'answered' ? { output: {} } : { stored: { id: 'expired', pieces: 1 } };
-  return settling.resultOrRefund(call, async () => ({ result, available }), waiting);
+  return refunds.resultOrRefund(call, { result, available }, deadline);
 }
 const answered = await answer();
 if ('output' in answered.ending) {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { policyOf } from '../../api/calls/callRunner.ts';
+import { policyOf } from '../../api/calls/toolCall.ts';
 import { VARIABLES } from '../../schemas/env.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { POOLS } from '../../schemas/tool.ts';

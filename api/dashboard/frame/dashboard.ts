@@ -14,7 +14,7 @@ import type { OauthServer } from '../../auth/oauthServer.ts';
 import type { PasskeySteps } from '../../auth/passkeySteps.ts';
 import type { Sessions } from '../../auth/sessions.ts';
 import type { StripeService } from '../../billing/stripeService.ts';
-import type { ToolCallService } from '../../calls/toolCallService.ts';
+import type { ToolCallService } from '../../calls/run.ts';
 import type { ApiCore } from '../../core.ts';
 import type { Mails } from '../../mail/messages.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';

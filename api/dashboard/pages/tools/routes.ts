@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isRecord } from '../../../../schemas/isRecord.ts';
 import { secretFields, type ToolDefinition } from '../../../../schemas/tool.ts';
-import { deliver } from '../../../calls/deliver.ts';
+import { deliver } from '../../../calls/answer.ts';
 import { DEFAULT_BODY_BYTES } from '../../../calls/toolRoutes.ts';
 import type { Context } from '../../../http/context.ts';
 import { ownOrigin } from '../../../http/origin.ts';

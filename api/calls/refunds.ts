@@ -9,36 +9,32 @@ import type { Ledger, Settled } from '../../store/ledger/ledger.ts';
 import type { Paybacks } from '../../store/ledger/paybacks.ts';
 import { retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import type { CallResult, ToolResult } from '../../workflows/types.ts';
-import type { CallerWait, SettledOutcome } from './callOutcome.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
+import type { CallOutcome } from './toolCall.ts';
 
 /**
  * Ensures that a caller is charged if and only if the response contains the result. Before an error is sent, the call
  * is settled or recorded as undelivered. If MongoDB is unavailable for longer than the caller waits, or this process
  * crashes, the sweeper refunds the call: the `pendingAnswer` that was written at the start of the call says so
- * (store/ledger/paybacks.ts).
+ * (store/ledger/paybacks.ts). `deadline` is when the response is due, as `performance.now()`.
  */
-export interface Settlement {
+export interface Refunds {
   /**
    * Reads the output of a charged call. If reading fails and the call has a `pendingAnswer`, refunds the call and
    * returns an error.
    *
    * @throws the error of reading, if the caller can retry with the same Idempotency-Key
    */
-  resultOrRefund(
-    row: CallDoc,
-    callResult: () => Promise<CallResult>,
-    wait: CallerWait,
-  ): Promise<SettledOutcome>;
+  resultOrRefund(row: CallDoc, result: CallResult, deadline: number): Promise<CallOutcome>;
   /** Refunds a call whose caller got the error `cancelled`, unless the refund is already recorded. */
-  refundCancelled(row: CallDoc, wait: CallerWait): Promise<void>;
+  refundCancelled(row: CallDoc, deadline: number): Promise<void>;
   /** Ends a call: refunds it with this error code, or returns its result if it has already been charged. */
-  refundUnlessCharged(row: CallDoc, error: ServiceError, wait: CallerWait): Promise<SettledOutcome>;
+  refundUnlessCharged(row: CallDoc, error: ServiceError, deadline: number): Promise<CallOutcome>;
   /**
    * Refunds a charged call whose result cannot be delivered. Resolves when the refund is recorded or the response is
    * due. In the latter case the refund continues in the background, or the sweeper makes it.
    */
-  refundUndelivered(row: CallDoc, fault: unknown, code: ErrorCode, wait: CallerWait): Promise<void>;
+  refundUndelivered(row: CallDoc, fault: unknown, deadline: number): Promise<void>;
   /**
    * Refunds a charged call, in the background, whose connection ended before the result was sent. A call with side effects
    * outside the service (`actsOnWorld`) stays charged.
@@ -46,7 +42,7 @@ export interface Settlement {
   refundLost(row: CallDoc, pending: PendingAnswer): void;
 }
 
-interface Dependencies {
+export interface RefundDependencies {
   workflow: Pick<CallWorkflow, 'result'>;
   ledger: Pick<Ledger, 'settle'>;
   results: Pick<Results, 'read'>;
@@ -62,17 +58,17 @@ interface Dependencies {
  */
 export const isReplayable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
 
-/** The error of a replay whose result was too large to be kept for long; see `keptResults.ts`. */
+/** The error of a replay whose result was too large to be kept for long; see `retention.ts`. */
 const noLongerKept = (cause: ResultGone): ServiceError =>
   new ServiceError('idempotency_key_used', {
     detail: 'The call with this Idempotency-Key was charged, but its result is no longer kept.',
     cause,
   });
 
-const timeLeft = ({ deadline }: CallerWait): AbortSignal =>
+const timeLeft = (deadline: number): AbortSignal =>
   AbortSignal.timeout(Math.max(0, Math.round(deadline - performance.now())));
 
-export function createSettlement(deps: Dependencies): Settlement {
+export function createRefunds(deps: RefundDependencies): Refunds {
   const { workflow, ledger, results, calls, answers, paybacks, log } = deps;
 
   /** Refunds the call, even if the caller's deadline passes in the meantime. */
@@ -86,26 +82,21 @@ export function createSettlement(deps: Dependencies): Settlement {
   }
 
   /** Starts the refund, and waits until it is recorded or the response is due. */
-  async function settleWhileWaiting(row: CallDoc, code: ErrorCode, wait: CallerWait): Promise<void> {
+  async function settleWhileWaiting(row: CallDoc, code: ErrorCode, deadline: number): Promise<void> {
     const settling = settleUndelivered(row, code);
     settling.catch((error) =>
       log.warn({ err: error, callId: row._id }, 'refund failed; the sweeper will retry it'),
     );
     // A failure is logged above; at the end of the wait, the refund goes on in the background.
-    await untilAborted(settling, timeLeft(wait)).catch(() => undefined);
+    await untilAborted(settling, timeLeft(deadline)).catch(() => undefined);
   }
 
-  async function refundUndelivered(
-    row: CallDoc,
-    fault: unknown,
-    code: ErrorCode,
-    wait: CallerWait,
-  ): Promise<void> {
+  async function payBack(row: CallDoc, fault: unknown, code: ErrorCode, deadline: number): Promise<void> {
     log.error(
       { err: fault, callId: row._id, requestId: row.requestId },
       'the result of a charged call cannot be delivered; refunding the call',
     );
-    await settleWhileWaiting({ ...row, state: 'charged' }, code, wait);
+    await settleWhileWaiting({ ...row, state: 'charged' }, code, deadline);
   }
 
   async function settleLost(row: CallDoc, pending: PendingAnswer): Promise<void> {
@@ -115,9 +106,9 @@ export function createSettlement(deps: Dependencies): Settlement {
     await paybacks.settle({ ...row, state: 'charged' }, 'cancelled');
   }
 
-  async function read(row: CallDoc, result: ToolResult, wait: CallerWait): Promise<string | Buffer> {
+  async function read(row: CallDoc, result: ToolResult, deadline: number): Promise<string | Buffer> {
     if ('output' in result) return JSON.stringify(result.output);
-    const signal = timeLeft(wait);
+    const signal = timeLeft(deadline);
     const { stored } = result;
     return untilAborted(
       retryStoreUntilAborted(() => results.read(row._id, stored), signal),
@@ -125,37 +116,37 @@ export function createSettlement(deps: Dependencies): Settlement {
     );
   }
 
-  async function assertPending(row: CallDoc, wait: CallerWait): Promise<void> {
+  async function assertPending(row: CallDoc, deadline: number): Promise<void> {
     if (row.pendingAnswer === undefined) return;
-    const signal = timeLeft(wait);
+    const signal = timeLeft(deadline);
     await untilAborted(
       retryStoreUntilAborted(() => answers.assertPending(row._id), signal),
       signal,
     );
   }
 
-  async function resultOrRefund(
+  async function readOrPayBack(
     row: CallDoc,
     callResult: () => Promise<CallResult>,
-    wait: CallerWait,
+    deadline: number,
     error?: ServiceError,
-  ): Promise<SettledOutcome> {
+  ): Promise<CallOutcome> {
     try {
       const { result, available } = await callResult();
-      const output = await read(row, result, wait);
-      await assertPending(row, wait);
+      const output = await read(row, result, deadline);
+      await assertPending(row, deadline);
       return { available, ending: { output } };
     } catch (fault) {
       if (row.pendingAnswer === undefined) throw fault instanceof ResultGone ? noLongerKept(fault) : fault;
       const reported = error ?? new ServiceError('internal', { cause: fault });
-      await refundUndelivered(row, fault, reported.code, wait);
+      await payBack(row, fault, reported.code, deadline);
       return { available: null, ending: { error: reported } };
     }
   }
 
   return {
-    resultOrRefund: (row, callResult, wait) => resultOrRefund(row, callResult, wait),
-    refundUndelivered,
+    resultOrRefund: (row, result, deadline) => readOrPayBack(row, async () => result, deadline),
+    refundUndelivered: (row, fault, deadline) => payBack(row, fault, 'internal', deadline),
 
     refundLost(row, pending) {
       settleLost(row, pending).catch((error) =>
@@ -163,13 +154,13 @@ export function createSettlement(deps: Dependencies): Settlement {
       );
     },
 
-    async refundCancelled(row, wait) {
+    async refundCancelled(row, deadline) {
       const now = (await calls.find(row._id).catch(() => null)) ?? row;
       if (now.state === 'charged' || now.state === 'running')
-        await settleWhileWaiting(now, 'cancelled', wait);
+        await settleWhileWaiting(now, 'cancelled', deadline);
     },
 
-    async refundUnlessCharged(row, error, wait) {
+    async refundUnlessCharged(row, error, deadline) {
       log.error(
         { err: error, callId: row._id, requestId: row.requestId },
         'a call has no result; refunding it unless it was charged',
@@ -177,7 +168,7 @@ export function createSettlement(deps: Dependencies): Settlement {
       const { _id: callId, accountId } = row;
       const { code } = error;
       const refund = { callId, accountId, wanted: 'refunded', code, release: !row.actsOnWorld } as const;
-      const signal = timeLeft(wait);
+      const signal = timeLeft(deadline);
       let settled: Settled;
       try {
         settled = await untilAborted(
@@ -186,12 +177,17 @@ export function createSettlement(deps: Dependencies): Settlement {
         );
       } catch {
         // A call that can be replayed continues; the caller can fetch its result with the same Idempotency-Key.
-        if (row.pendingAnswer !== undefined) await settleWhileWaiting(row, code, wait);
+        if (row.pendingAnswer !== undefined) await settleWhileWaiting(row, code, deadline);
         return { available: null, ending: { error } };
       }
       if (settled.state !== 'charged') return { available: settled.available, ending: { error } };
       // The call was charged in the meantime, so the caller receives the result.
-      return resultOrRefund(row, () => workflow.result(callId, timeLeft(wait)), wait, error);
+      const resultNow = async (): Promise<CallResult> => {
+        const end = await workflow.result(callId, timeLeft(deadline));
+        if (end.state !== 'completed') throw end.error;
+        return end.result;
+      };
+      return readOrPayBack(row, resultNow, deadline, error);
     },
   };
 }

@@ -1,7 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { prefersRaw } from '../http/accept.ts';
 import type { Context } from '../http/context.ts';
+import { sendProblem } from '../http/problem.ts';
+import type { Answer } from './toolCall.ts';
 
 const EXTENSIONS: Record<string, string> = {
   'image/png': 'png',
@@ -9,6 +12,50 @@ const EXTENSIONS: Record<string, string> = {
   'image/webp': 'webp',
   'application/pdf': 'pdf',
 };
+
+/**
+ * Builds the response to a call and records how it ended. If building fails, the call is refunded. Every response emits
+ * `close`. The result counts as delivered only if `finish` came before it: Node.js emits `finish` when the operating
+ * system has taken the last byte, and not on a connection that was closed or reset before, whichever side did it.
+ *
+ * @throws what `build` throws
+ */
+export async function deliver(
+  response: ServerResponse,
+  answer: Answer,
+  build: () => void | Promise<void>,
+): Promise<void> {
+  if (!('output' in answer.ending)) return build();
+  try {
+    await build();
+  } catch (fault) {
+    await answer.undelivered(fault);
+    throw fault;
+  }
+  const onClose = () => answer.ended(response.writableFinished);
+  if (response.closed) onClose();
+  else response.once('close', onClose);
+}
+
+/**
+ * Builds the response of the HTTP API. The body of a result is either the stored JSON, byte for byte, or the bytes of its file
+ * if the Accept header ranks the file's type above JSON.
+ */
+export function respond(ctx: Context, tool: ToolDefinition, answer: Answer): void {
+  const { ending, available, replayed, charged } = answer;
+  ctx.set('X-Credits-Charged', String(charged));
+  if (available !== null) ctx.set('X-Credits-Remaining', String(available));
+  if (replayed) ctx.set('Idempotent-Replayed', 'true');
+  if ('error' in ending) {
+    sendProblem(ctx, ending.error, answer.requestId);
+    return;
+  }
+  ctx.status = 200;
+  ctx.vary('Accept');
+  if (tool.raw !== undefined && sendRaw(ctx, tool, tool.raw, ending.output)) return;
+  ctx.body = ending.output;
+  ctx.type = 'application/json';
+}
 
 /** Converts the name of an output field to the form used in header names: `mimeType` becomes `Mime-Type`. */
 export const kebab = (field: string): string => {
@@ -22,18 +69,7 @@ export const kebab = (field: string): string => {
  */
 const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
 
-/**
- * Sends the output of a tool: either the stored JSON, byte for byte, or the bytes of its file if the Accept header
- * ranks the file's type above JSON. If the file is sent, the other output fields are sent as headers.
- */
-export function sendResult(ctx: Context, tool: ToolDefinition, json: string | Buffer): void {
-  ctx.status = 200;
-  ctx.vary('Accept');
-  if (tool.raw !== undefined && sendRaw(ctx, tool, tool.raw, json)) return;
-  ctx.body = json;
-  ctx.type = 'application/json';
-}
-
+/** Sends the file of a result, and its other output fields as headers. @returns false if the caller prefers JSON */
 function sendRaw(
   ctx: Context,
   tool: ToolDefinition,

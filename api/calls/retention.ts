@@ -1,0 +1,122 @@
+import type { Logger } from 'pino';
+import type { RateLimit } from '../../schemas/envValues.ts';
+import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
+import { usageOf } from '../../store/billing/usage.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import { expireStored, type ResultReference } from '../../store/calls/results.ts';
+import { createCounter } from '../../store/mongo/counters.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import { TRIAL_ACCOUNT } from '../trial/trialAccount.ts';
+import type { CallWorkflow } from './callWorkflow.ts';
+
+/**
+ * Number of calls of an account that may end without a charge in a day, in addition to its charged calls of the day
+ * (UTC). Each leaves a document for a week.
+ */
+export const FREE_ENDS = 5000;
+/** Number of these calls whose histories stay in Temporal if their Idempotency-Keys stay in use. */
+const KEPT_HISTORIES = 500;
+const DAY_SECONDS = 86_400;
+/** Number of calls after which an account above the limit is checked again. */
+const CHECK_EVERY = 100;
+const KB = 1024;
+/** Maximum size in KB of the results that are kept for replays, of one account and of all, in the time of a key. */
+export const KEPT_KB = { account: 1024 * 1024, installation: 50 * 1024 * 1024 } as const;
+/** How long a result is kept for its Idempotency-Key: 24 h, and one hour for replays that have begun. */
+const KEPT_SECONDS = 25 * 3600;
+/** How long a result above the limit is kept, so that a caller whose connection broke can fetch it. */
+const SHORT_MS = 15 * 60_000;
+const INSTALLATION = 'all';
+
+/** Bounds what calls leave in MongoDB and Temporal after their end. Faults are logged. */
+export interface Retention {
+  /**
+   * Called when the workflow of a call has ended with an error. Deletes its history from Temporal and counts the call;
+   * an account with too many such calls may make no new ones until the window ends.
+   */
+  uncharged(call: Pick<CallDoc, '_id' | 'accountId'>, code: ErrorCode): Promise<void>;
+  /**
+   * Counts a stored result that waits for a replay with its Idempotency-Key and has just been read for the first time. Above
+   * the limits it expires after 15 minutes; a later replay fails with `idempotency_key_used`.
+   *
+   * @param bytes size of the result
+   */
+  stored(accountId: string, result: ResultReference, bytes: number): Promise<void>;
+}
+
+interface Dependencies {
+  workflow: Pick<CallWorkflow, 'deleteHistory'>;
+  store: Store;
+  /** Null disables the limits. Histories are deleted all the same. */
+  limit: RateLimit | null;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** Whether an error is due to the service, so that it neither counts nor leaves Temporal before an operator has seen it. */
+const isOurFault = (code: ErrorCode): boolean => code === 'internal';
+
+export function createRetention({ workflow, store, limit, log }: Dependencies): Retention {
+  const counter = (name: string, max: number, seconds: number) =>
+    createCounter(store, { name, max, seconds });
+  const counters =
+    limit === null
+      ? null
+      : {
+          uncharged: counter('uncharged', FREE_ENDS, DAY_SECONDS),
+          keptOfAccount: counter('kept-results', KEPT_KB.account, KEPT_SECONDS),
+          keptOfAll: counter('kept-results-of', KEPT_KB.installation, KEPT_SECONDS),
+        };
+
+  /** Counts a call of an account. @returns the number of calls in the window, and the milliseconds until it ends */
+  async function countUncharged(accountId: string): Promise<{ calls: number; msLeft: number }> {
+    if (counters === null) return { calls: 0, msLeft: 0 };
+    const { consumedPoints, msBeforeNext } = await counters.uncharged.penalty(accountId);
+    return { calls: consumedPoints, msLeft: msBeforeNext };
+  }
+
+  /** Lets an account make no new calls if more of its calls ended without a charge than it may. */
+  async function pauseIfAbove(accountId: string, calls: number, msLeft: number): Promise<void> {
+    if (calls <= FREE_ENDS || calls % CHECK_EVERY !== 1) return;
+    const today = await usageOf(store, accountId, 1);
+    const charged = today.flatMap(({ tools }) => tools).reduce((sum, { succeeded }) => sum + succeeded, 0);
+    if (calls <= FREE_ENDS + charged) return;
+    const pausedUntil = new Date(Date.now() + msLeft);
+    await store.accounts.updateOne({ _id: accountId }, { $set: { pausedUntil } });
+    log.warn({ accountId, calls, pausedUntil }, 'too many calls without a charge; the account is paused');
+  }
+
+  async function endUncharged(callId: string, accountId: string, code: ErrorCode): Promise<void> {
+    // Callers cause neither a lack of workers nor the calls of other visitors.
+    const isCounted = ERRORS[code].status !== 503 && accountId !== TRIAL_ACCOUNT;
+    const { calls, msLeft } = isCounted ? await countUncharged(accountId) : { calls: 0, msLeft: 0 };
+    await pauseIfAbove(accountId, calls, msLeft);
+    const row = await store.calls.findOne({ _id: callId }, { projection: { idempotency: 1 } });
+    // The history contains the error that a replay repeats.
+    if (row?.idempotency === undefined || calls > KEPT_HISTORIES) await workflow.deleteHistory(callId);
+  }
+
+  async function countStored(accountId: string, result: ResultReference, bytes: number): Promise<void> {
+    if (counters === null) return;
+    const size = Math.ceil(bytes / KB);
+    const [own, all] = await Promise.all([
+      counters.keptOfAccount.penalty(accountId, size),
+      counters.keptOfAll.penalty(INSTALLATION, size),
+    ]);
+    if (own.consumedPoints > KEPT_KB.account || all.consumedPoints > KEPT_KB.installation)
+      await expireStored(store, result, new Date(Date.now() + SHORT_MS));
+  }
+
+  return {
+    async uncharged({ _id: callId, accountId }, code) {
+      if (isOurFault(code)) return;
+      await endUncharged(callId, accountId, code).catch((error) =>
+        log.warn({ err: error, callId }, 'could not delete the history of a call that was not charged'),
+      );
+    },
+
+    stored: (accountId, result, bytes) =>
+      countStored(accountId, result, bytes).catch((error) =>
+        log.warn({ err: error, accountId }, 'could not count a stored result'),
+      ),
+  };
+}

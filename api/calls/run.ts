@@ -1,0 +1,491 @@
+import { randomUUID } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { createFairQueue, createOwnPlaces, type FairQueue, type Place } from '../../platform/places.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
+import type { Env } from '../../schemas/env.ts';
+import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
+import { type Pool, secretFields } from '../../schemas/tool.ts';
+import type { Accounts } from '../../store/accounts/accounts.ts';
+import type { CallContents } from '../../store/calls/callContents.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
+import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
+import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
+import { INLINE_BYTES, type ResultReference, type Results } from '../../store/calls/results.ts';
+import { budgetOf } from '../../store/ledger/keySpend.ts';
+import { retryStore, retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
+import type { CallRequest, CallResult, VaultReference } from '../../workflows/types.ts';
+import type { ApiMetrics } from '../http/metrics.ts';
+import { type Admission, type AdmissionDependencies, createAdmission } from './admission.ts';
+import type { CallWorkflow, FailedEnd, WorkflowEnd } from './callWorkflow.ts';
+import { type Outages, unavailable } from './outages.ts';
+import { createRefunds, isReplayable, type RefundDependencies } from './refunds.ts';
+import type { Retention } from './retention.ts';
+import {
+  type Answer,
+  type CallOutcome,
+  LONGEST_CALL_MS,
+  OVERHEAD_MS,
+  policyOf,
+  type ToolCall,
+} from './toolCall.ts';
+
+/** Runs tool calls: those of the API route, of the MCP endpoint, of the dashboard and of the trial. */
+export interface ToolCallService extends Pick<Admission, 'authorize' | 'validate'> {
+  /**
+   * Runs a call, or replays the earlier call with the same Idempotency-Key. @throws ServiceError for calls that were
+   * not started
+   */
+  run(call: ToolCall): Promise<Answer>;
+  cancel: CallWorkflow['cancelForOwner'];
+  step: CallWorkflow['step'];
+}
+
+interface Dependencies extends AdmissionDependencies, RefundDependencies {
+  workflow: CallWorkflow;
+  calls: Calls;
+  answers: PendingAnswers;
+  accounts: Pick<Accounts, 'find'>;
+  results: Results;
+  /** Deletes a stored input. */
+  deleteInput(reference: ResultReference): Promise<void>;
+  contents: Pick<CallContents, 'keep'>;
+  retention: Retention;
+  outages: Pick<Outages, 'refuse' | 'nextOutage'>;
+  vault: Vault;
+  keyring: Keyring;
+  /** URL at which workers reach the vault of this process. */
+  vaultUrl: string;
+  limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;
+  metrics: Pick<ApiMetrics, 'call'>;
+}
+
+/** A call of one request, with what its steps derive from it. */
+interface Run {
+  call: ToolCall;
+  /** When the checks of the request had ended, as `performance.now()`. */
+  since: number;
+  /** When the response is due, as `performance.now()`, which changes of the system clock do not affect. */
+  deadline: number;
+  /** Tool and input in canonical form, with which a later request with the Idempotency-Key is compared; null: not compared. */
+  canonical: string | null;
+  /** Names of the secret fields in the input. */
+  secrets: readonly string[];
+  actsOnWorld: boolean;
+}
+
+/** A call that is recorded in MongoDB: by this request, or by an earlier one with the same Idempotency-Key. */
+interface Recorded extends Run {
+  row: CallDoc;
+  replayed: boolean;
+  /** Null if the call has ended, so that only its result is read. */
+  start: Start | null;
+}
+
+/** Parameters of the start of a call's workflow. */
+interface Start {
+  request: CallRequest;
+  /** Number of calls of the account that this process runs in the pool, including this one. */
+  running: number;
+  /** Called when the workflow has been started. */
+  onStart?: (() => void) | undefined;
+}
+
+/**
+ * How long the result of a call without an Idempotency-Key is kept; it is not read again after the first response.
+ */
+const RESULT_KEPT_MS = 15 * 60_000;
+/**
+ * How long a stored result is kept after its Idempotency-Key expires, so that a replay that has begun can still read
+ * it.
+ */
+const RESULT_AFTER_KEY_MS = 3_600_000;
+/** Share of a call's time for waiting for a worker that it may spend waiting in the API for a place. */
+const PLACE_WAIT_SHARE = 0.5;
+/**
+ * Interval at which a call is marked as still being started. Well below the age at which the sweeper ends calls without
+ * a workflow.
+ */
+const TOUCH_INTERVAL_MS = 5000;
+/**
+ * Maximum number of stored results of one account that a process replays at the same time, from reading them to the end of
+ * the response. The largest have 50 MB.
+ */
+const MAX_REPLAYS = 4;
+const REPLAY_WAIT_MS = 10_000;
+const REPLAY_RETRY_S = 5;
+
+function begin(call: ToolCall): Run {
+  const { tool, input, idempotencyKey } = call;
+  const since = performance.now();
+  // Only requests with an Idempotency-Key are compared. Canonicalizing an input of 5 MB takes tens of milliseconds.
+  const isCompared = idempotencyKey !== null && secretFields(tool).length === 0;
+  return {
+    call,
+    since,
+    deadline: since + LONGEST_CALL_MS,
+    canonical: isCompared ? (canonicalize({ tool: tool.name, input }) ?? null) : null,
+    secrets: secretFields(tool).filter((name) => name in input),
+    actsOnWorld: tool.actsOnWorld?.(input) ?? false,
+  };
+}
+
+/**
+ * Whether the caller can request the result again. Calls from the dashboard cannot be replayed, because the dashboard does
+ * not show the idempotency key of a form.
+ */
+const canReplay = ({ call: { caller, idempotencyKey }, canonical }: Run): boolean =>
+  caller.key !== null && idempotencyKey !== null && canonical !== null;
+
+const openInput = ({ call: { input }, secrets }: Run): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
+
+/** Creates the steps of a call, here in the order in which a call takes them. */
+export function createToolCallService(deps: Dependencies): ToolCallService {
+  const { workflow, retention, calls, answers, vault, keyring, limits, log } = deps;
+  const refunds = createRefunds(deps);
+  const admission = createAdmission(deps);
+  const places = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
+  const queues = new Map<Pool | 'fast', FairQueue>();
+  const replays = createOwnPlaces(MAX_REPLAYS);
+
+  async function run(call: ToolCall): Promise<Answer> {
+    const run = begin(call);
+    const earlier = await findEarlier(run);
+    using held = new DisposableStack();
+    let recorded: Recorded;
+    if (earlier === null) {
+      admission.admit(call);
+      const place = held.use(await takePlace(run));
+      recorded = await claim(run, place.held);
+    } else recorded = await replay(run, earlier);
+    // The earlier call has a place of its own.
+    if (recorded.replayed) held.dispose();
+    return await answer(recorded, await complete(recorded));
+  }
+
+  async function findEarlier({ call: { caller, idempotencyKey } }: Run): Promise<CallDoc | null> {
+    if (idempotencyKey === null) return null;
+    return retryStore(() => calls.findByKey(caller.account._id, idempotencyKey));
+  }
+
+  /**
+   * Returns the earlier call with the Idempotency-Key, if it has the same input. The workflow of a running call is started
+   * again, which changes nothing unless the process that recorded the call was killed before.
+   */
+  async function replay(run: Run, row: CallDoc): Promise<Recorded> {
+    const known = row.idempotency?.fingerprint ?? null;
+    if (known === null || run.canonical === null) throw new ServiceError('idempotency_key_used');
+    if (keyring.mac('fingerprint', run.canonical, known.slice(0, known.indexOf(':'))) !== known)
+      throw new ServiceError('idempotency_key_mismatch');
+    const replayed = true;
+    // A form of the dashboard was submitted twice: this request takes over answering the call.
+    const adopted = row.pendingAnswer === undefined ? undefined : await answers.adopt(row._id);
+    if (adopted === null) {
+      const { pendingAnswer, ...now } = (await calls.find(row._id)) ?? row;
+      if (pendingAnswer !== undefined || now.idempotency === undefined)
+        throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
+      return { ...run, row: now, replayed, start: null };
+    }
+    const current = adopted === undefined ? row : { ...row, pendingAnswer: adopted };
+    if (row.state !== 'running') return { ...run, row: current, replayed, start: null };
+    await calls.touch(row._id);
+    const start = { request: requestOf(run, row, 0), running: 1 };
+    return { ...run, row: current, replayed, start };
+  }
+
+  /**
+   * Waits for a place in the pool, or in the lane of fast tools. A call keeps its place until it ends, so that at most
+   * `CALLS_PER_POOL` workflows of this process compete for the servers and workers, however many calls arrive.
+   *
+   * @throws ServiceError pool_busy when the time is over or the caller disconnects
+   */
+  function takePlace(run: Run): Promise<Place> {
+    const { caller, tool, hangup } = run.call;
+    const name = tool.fast ? 'fast' : tool.pool;
+    const queue = queues.get(name) ?? createFairQueue(places);
+    queues.set(name, queue);
+    const { queueMs } = policyOf(tool, run.actsOnWorld, limits);
+    const tooLong = AbortSignal.timeout(Math.round(queueMs * PLACE_WAIT_SHARE));
+    // A call with an Idempotency-Key runs even if its caller disconnects.
+    const signal = canReplay(run) ? tooLong : AbortSignal.any([tooLong, hangup]);
+    return queue.enter(caller.account._id, signal).catch((error) => {
+      throw new ServiceError('pool_busy', { cause: error });
+    });
+  }
+
+  /** Records the call, or replays the one that was recorded with its Idempotency-Key in the meantime. */
+  async function claim(run: Run, running: number): Promise<Recorded> {
+    const { caller, tool, idempotencyKey, requestId, formId, arrivedAt } = run.call;
+    const { key, account } = caller;
+    const newCall = {
+      _id: randomUUID(),
+      accountId: account._id,
+      keyId: key?._id ?? null,
+      keyPrefix: key?.prefix ?? null,
+      tool: tool.name,
+      cost: tool.price,
+      requestId,
+      actsOnWorld: run.actsOnWorld,
+      timing: {
+        accept: Math.round(run.since - arrivedAt),
+        queue: Math.round(performance.now() - run.since),
+      },
+      ...(formId !== undefined && { formId }),
+      ...(canReplay(run) ? {} : { pendingAnswer: answers.fresh() }),
+      ...(idempotencyKey === null
+        ? {}
+        : {
+            idempotency: {
+              key: idempotencyKey,
+              fingerprint: run.canonical === null ? null : keyring.mac('fingerprint', run.canonical),
+              expiresAt: new Date(Date.now() + IDEMPOTENCY_MS),
+            },
+          }),
+    };
+    const { claimed, call: row } = await retryStore(() => calls.claim(newCall));
+    if (!claimed) return replay(run, row);
+    const request = requestOf(run, row, Math.round(performance.now() - run.since));
+    return { ...run, row, replayed: false, start: { request, running, onStart: run.call.onStart } };
+  }
+
+  /** @param waitedMs milliseconds that the call has waited for its place */
+  function requestOf(run: Run, row: CallDoc, waitedMs: number): CallRequest {
+    const { key, account } = run.call.caller;
+    const keptUntil =
+      row.idempotency === undefined
+        ? Date.now() + RESULT_KEPT_MS
+        : row.idempotency.expiresAt.getTime() + RESULT_AFTER_KEY_MS;
+    return {
+      callId: row._id,
+      accountId: account._id,
+      requestId: row.requestId,
+      policy: policyOf(run.call.tool, run.actsOnWorld, limits, waitedMs),
+      input: openInput(run),
+      vault: null,
+      // The budget of the key whose request starts the workflow counts, also if another key claimed the call.
+      ...(key !== null && { key: budgetOf(key) }),
+      resultExpiresAt: new Date(keptUntil).toISOString(),
+    };
+  }
+
+  /** Keeps the secret fields of the input in this process until the call has ended. */
+  function keepSecrets({ call: { input }, secrets, row }: Recorded): VaultReference | null {
+    if (secrets.length === 0) return null;
+    const token = vault.put(row._id, Object.fromEntries(secrets.map((name) => [name, input[name]])));
+    return { url: deps.vaultUrl, token };
+  }
+
+  /**
+   * Moves the input to MongoDB if it is too large for a workflow payload, and returns the request with the reference.
+   */
+  async function storeLargeInput(request: CallRequest, signal: AbortSignal): Promise<CallRequest> {
+    const { callId, input } = request;
+    const json = Buffer.from(JSON.stringify(input));
+    if (json.length <= INLINE_BYTES) return request;
+    const write = () =>
+      deps.results.write(callId, json, new Date(Date.now() + RESULT_KEPT_MS), `${callId}:input`);
+    return { ...request, input: {}, storedInput: await retryStoreUntilAborted(write, signal) };
+  }
+
+  /**
+   * Starts the workflow of a call. While Temporal is unreachable this can take longer than the sweeper waits before it
+   * ends a call without a workflow; the call is therefore marked at intervals as still being started.
+   *
+   * @returns the reference to the stored input, if it was stored
+   * @throws ServiceError tool_unavailable as soon as an outage of Temporal is detected
+   */
+  async function startWorkflow(
+    recorded: Recorded,
+    { request, running, onStart }: Start,
+    timeout: AbortSignal,
+  ): Promise<ResultReference | undefined> {
+    // A call with side effects keeps waiting: refusing it would use up its Idempotency-Key, because Temporal may have
+    // started it.
+    const outage = recorded.row.actsOnWorld
+      ? new AbortController().signal
+      : deps.outages.nextOutage('temporal');
+    const signal = AbortSignal.any([timeout, outage]);
+    // A mark that cannot be written is repeated at the next interval.
+    const touch = () => void calls.touch(request.callId).catch(() => undefined);
+    const timer = setInterval(touch, TOUCH_INTERVAL_MS);
+    try {
+      const stored = await storeLargeInput(request, signal);
+      await workflow.start({ ...stored, vault: keepSecrets(recorded) }, running, signal);
+      onStart?.();
+      return stored.storedInput;
+    } catch (error) {
+      throw outage.aborted ? unavailable() : error;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** Requests the cancellation of a call when its caller disconnects. @returns a function that ends this */
+  function cancelOnHangup({ row, call: { hangup } }: Recorded, timeout: AbortSignal): () => void {
+    const cancel = () => {
+      workflow
+        .cancel(row._id, timeout)
+        .catch((error) => log.warn({ err: error }, 'could not cancel the workflow of a call'));
+    };
+    if (hangup.aborted) cancel();
+    else hangup.addEventListener('abort', cancel, { once: true });
+    return () => hangup.removeEventListener('abort', cancel);
+  }
+
+  /** Starts the workflow, waits for its end, and settles the call. */
+  async function complete(recorded: Recorded): Promise<CallOutcome> {
+    const { row, start } = recorded;
+    const timeout = AbortSignal.timeout((start?.request.policy.deadlineMs ?? 0) + OVERHEAD_MS);
+    let stopCancelling = () => {};
+    let storedInput: ResultReference | undefined;
+    let end: WorkflowEnd;
+    try {
+      if (start !== null) storedInput = await startWorkflow(recorded, start, timeout);
+      if (!isReplayable(row)) stopCancelling = cancelOnHangup(recorded, timeout);
+      end = await workflow.result(row._id, timeout);
+    } catch (error) {
+      return await giveUp(recorded, error, timeout);
+    } finally {
+      stopCancelling();
+      vault.drop(row._id);
+    }
+    if (end.state === 'unknown')
+      return (await recordedOutcome(row._id)) ?? giveUp(recorded, end.error, timeout);
+    if (storedInput !== undefined) forgetInput(storedInput);
+    return end.state === 'completed' ? readResult(recorded, end.result) : settleFailed(recorded, end);
+  }
+
+  /**
+   * Settles a call whose workflow was not started or could not be reached.
+   *
+   * @throws the error, for a replay of a call that has ended
+   */
+  async function giveUp(
+    { row, start, deadline }: Recorded,
+    error: unknown,
+    timeout: AbortSignal,
+  ): Promise<CallOutcome> {
+    if (start === null && row.pendingAnswer === undefined) throw error;
+    const code = timeout.aborted ? 'deadline_exceeded' : 'internal';
+    const fault = error instanceof ServiceError ? error : new ServiceError(code, { cause: error });
+    return refunds.refundUnlessCharged(row, fault, deadline);
+  }
+
+  /** Returns the recorded error of a call whose history was deleted; null if it was not refused. See `retention.ts`. */
+  async function recordedOutcome(callId: string): Promise<CallOutcome | null> {
+    const code = (await retryStore(() => calls.find(callId)))?.code;
+    return isErrorCode(code) ? { available: null, ending: { error: new ServiceError(code) } } : null;
+  }
+
+  /** Deletes the stored input of a call whose workflow has ended. If that fails, MongoDB deletes it some minutes later. */
+  function forgetInput(storedInput: ResultReference): void {
+    deps
+      .deleteInput(storedInput)
+      .catch((error) => log.warn({ err: error }, 'could not delete the input of a call that has ended'));
+  }
+
+  /** Reads the result of a charged call. */
+  async function readResult(recorded: Recorded, result: CallResult): Promise<CallOutcome> {
+    const { row, replayed, deadline } = recorded;
+    // A small result is part of the workflow's own.
+    const stored = 'stored' in result.result ? result.result.stored : null;
+    if (replayed && stored !== null && row.pendingAnswer === undefined) await takeReplayPlace(recorded);
+    const outcome = await refunds.resultOrRefund(row, result, deadline);
+    if (!replayed && isReplayable(row) && stored !== null && 'output' in outcome.ending)
+      void retention.stored(row.accountId, stored, outcome.ending.output.length);
+    return outcome;
+  }
+
+  /**
+   * Waits until a stored result may be replayed. The place is free again when the response has ended.
+   *
+   * @throws ServiceError rate_limited
+   */
+  async function takeReplayPlace({ row, call: { hangup } }: Recorded): Promise<void> {
+    const signal = AbortSignal.any([hangup, AbortSignal.timeout(REPLAY_WAIT_MS)]);
+    const place = await replays.enter(row.accountId, signal).catch((error) => {
+      throw new ServiceError('rate_limited', {
+        detail: `At most ${MAX_REPLAYS} large results of an account are replayed at the same time.`,
+        retryAfter: REPLAY_RETRY_S,
+        cause: error,
+      });
+    });
+    const leave = () => place[Symbol.dispose]();
+    if (hangup.aborted) leave();
+    else hangup.addEventListener('abort', leave, { once: true });
+  }
+
+  /** Settles a call whose workflow ended without a result. */
+  async function settleFailed(
+    { row, replayed, deadline }: Recorded,
+    { refusal, available, error }: FailedEnd,
+  ): Promise<CallOutcome> {
+    if (refusal?.code === 'cancelled') await refunds.refundCancelled(row, deadline);
+    if (refusal?.code === 'internal')
+      log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call failed');
+    const outcome =
+      refusal === null
+        ? await refunds.refundUnlessCharged(row, new ServiceError('internal', { cause: error }), deadline)
+        : { available, ending: { error: refusal } };
+    if (!replayed && 'error' in outcome.ending) void retention.uncharged(row, outcome.ending.error.code);
+    return outcome;
+  }
+
+  /** Records the end of a call in what its account keeps, in its limits and in the metrics. */
+  async function answer(recorded: Recorded, { ending, available }: CallOutcome): Promise<Answer> {
+    const { call, row, start, replayed, deadline } = recorded;
+    const { pendingAnswer, accountId } = row;
+    const charged = 'output' in ending && !replayed ? call.tool.price : 0;
+    if (!replayed) {
+      keepContent(recorded, ending);
+      if ('error' in ending) deps.timeouts.count(accountId, ending.error.code);
+      deps.metrics.call(call.tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
+    }
+    const known = start === null ? null : available;
+    return {
+      callId: row._id,
+      requestId: row.requestId,
+      replayed,
+      charged,
+      available: replayed && known === null ? await availableNow(accountId) : known,
+      ending,
+      ended(isComplete) {
+        if (pendingAnswer === undefined) return;
+        if (isComplete) answers.delivered(row._id);
+        else refunds.refundLost(row, pendingAnswer);
+      },
+      async undelivered(fault) {
+        if (pendingAnswer !== undefined) await refunds.refundUndelivered(row, fault, deadline);
+      },
+    };
+  }
+
+  /**
+   * Reads the available credits again, because other requests may have spent some since this request was
+   * authenticated.
+   */
+  async function availableNow(accountId: string): Promise<number | null> {
+    const account = await deps.accounts.find(accountId);
+    return account === null ? null : account.balance - account.reserved;
+  }
+
+  /** Keeps input and output of a call that has ended, if the account does so. */
+  function keepContent(recorded: Recorded, ending: CallOutcome['ending']): void {
+    const { account } = recorded.call.caller;
+    if (account.keepsContents !== true) return;
+    void deps.contents.keep({
+      callId: recorded.row._id,
+      accountId: account._id,
+      input: openInput(recorded),
+      hadSecrets: recorded.secrets.length > 0,
+      ending:
+        'output' in ending
+          ? { json: ending.output }
+          : { error: { code: ending.error.code, detail: ending.error.detail, ...ending.error.members } },
+    });
+  }
+
+  const { authorize, validate } = admission;
+  return { authorize, validate, run, cancel: workflow.cancelForOwner, step: workflow.step };
+}
