@@ -17,6 +17,7 @@ import { devicePlugins } from './devicePlugin.ts';
 import { createEmailChanges, type EmailChanges } from './emailChange.ts';
 import { oauthPlugin } from './oauthPlugin.ts';
 import { passkeyPlugins, passkeySite } from './passkeyPlugin.ts';
+import { repeatTransactions } from './repeatTransactions.ts';
 import { ADDRESS_HEADER, actorOfHeaders, type RecordForUser, securityHooks } from './securityHooks.ts';
 import { createUserRecords, LINK_SECONDS } from './userRecords.ts';
 
@@ -131,7 +132,7 @@ export function createAuth({ env, store, accounts, keyring, mails, log }: Depend
     baseURL: publicUrl?.origin ?? NO_ORIGIN,
     basePath: '/api/auth',
     secrets: authSecrets(keyring),
-    database: mongodbAdapter(store.db, { client: store.client }),
+    database: repeatTransactions(mongodbAdapter(store.db, { client: store.client })),
     emailAndPassword: {
       enabled: true,
       // This also makes the response to a sign-up the same whether or not the email address is registered.

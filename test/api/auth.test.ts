@@ -69,6 +69,24 @@ test('a sign-up creates an account with the free credits and fires no event', as
   t.is(await store.events.countDocuments({ accountId }), 0);
 });
 
+test.serial(
+  'a sign-up that the database cannot complete is answered as temporary, not as invalid',
+  async (t) => {
+    const credentials = freshCredentials();
+    const signsUp = () => postAuth(stack.baseUrl, 'sign-up/email', { name: 'Test', ...credentials });
+    await store.client.withSession(async (session) => {
+      session.startTransaction();
+      await store.db.collection('users').insertOne({ email: credentials.email }, { session });
+      const response = await signsUp();
+      t.is(response.status, 503);
+      t.is(response.headers.get('retry-after'), '5');
+      t.like(await fields(response), { code: 'pool_busy', status: 503 });
+      await session.abortTransaction();
+    });
+    t.is((await signsUp()).status, 200);
+  },
+);
+
 test.serial('ten concurrent sign-ups on a new installation all succeed', async (t) => {
   const cookies = await Promise.all(
     Array.from({ length: 10 }, () => signUp(stack.baseUrl, freshCredentials())),

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createGate } from './gate.ts';
 
 export interface Credentials {
   email: string;
@@ -38,17 +37,9 @@ export function cookieOf(response: Response): string {
   return cookies.join('; ');
 }
 
-/**
- * AVA starts all tests of a file at once. So many sign-ups beside each other, each with a hash of a password in a transaction,
- * would take longer than MongoDB keeps a transaction open.
- */
-const signUpGate = createGate(6);
-
 /** Signs a new user up. Returns the Cookie header of the session. */
-export const signUp = (baseUrl: string, credentials: Credentials): Promise<string> =>
-  signUpGate(async () =>
-    cookieOf(await postAuth(baseUrl, 'sign-up/email', { name: 'Test', ...credentials })),
-  );
+export const signUp = async (baseUrl: string, credentials: Credentials): Promise<string> =>
+  cookieOf(await postAuth(baseUrl, 'sign-up/email', { name: 'Test', ...credentials }));
 
 /** Signs a user in. Returns the Cookie header of the session. */
 export const signIn = async (baseUrl: string, credentials: Credentials): Promise<string> =>
