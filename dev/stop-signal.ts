@@ -1,3 +1,5 @@
+import { onParentExit } from '../platform/onParentExit.ts';
+
 /**
  * Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP, or when the parent process exits or the terminal closes.
  */
@@ -10,7 +12,7 @@ export function stopSignal(onStop: () => void): AbortSignal {
     stop.abort();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
-  process.once('disconnect', request);
+  onParentExit(request);
   // Writing output fails after the terminal has closed. Handling that error lets the shutdown continue.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', request);
   return stop.signal;

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { onParentExit } from '../platform/onParentExit.ts';
 import { machineEnv } from './host.mjs';
 
 let hasPdeathsig: boolean | undefined;
@@ -37,7 +38,7 @@ if (import.meta.main) {
     process.exit(127);
   });
   child.once('exit', (code) => process.exit(code ?? 1));
-  process.once('disconnect', () => child.kill('SIGKILL'));
+  onParentExit(() => child.kill('SIGKILL'));
   // Stop signals are sent to the whole process group, so the program receives them too. This process ignores them and
   // exits after the program.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);

@@ -1,3 +1,5 @@
+import { onParentExit } from './onParentExit.ts';
+
 /**
  * Milliseconds that a process has to shut down after its parent process has exited. Longer than a parent waits before
  * it kills its children (dev/service.ts).
@@ -13,15 +15,17 @@ export class StoppedError extends Error {
  * Returns a signal that aborts on SIGINT, SIGTERM or the exit of the parent process, which closes the IPC channel.
  *
  * A process whose parent has exited is ended after `orphanMs` milliseconds even if its shutdown has not finished. The servers
- * that the parent started have ended too, so the shutdown can wait for them, and no other process would kill this one.
+ * that the parent started have ended too, so the shutdown can wait for them, and no other process would kill this one. Its
+ * exit does not wait for threads, which can compute for minutes or wait for a server.
  */
 export function stopSignal(orphanMs = ORPHAN_MS): AbortSignal {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
-  process.once('disconnect', () => {
+  onParentExit(() => {
     stop();
-    setTimeout(() => process.exit(1), orphanMs).unref();
+    process.once('exit', () => process.kill(process.pid, 'SIGKILL'));
+    setTimeout(() => process.exit(), orphanMs).unref();
   });
   return stopping.signal;
 }

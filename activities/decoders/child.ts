@@ -1,3 +1,4 @@
+import { onParentExit } from '../../platform/onParentExit.ts';
 import { type ErrorCode, type ProblemMembers, ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 
@@ -73,7 +74,7 @@ if (import.meta.main) {
   });
   // An idle child exits when the parent has gone. A busy child does not get this event in time, but its parent-death
   // signal kills it (see process.ts).
-  process.once('disconnect', () => process.exit());
+  onParentExit(() => process.exit());
   process.on('message', (task) =>
     answer(task).catch((error: unknown) => {
       console.error(error);

@@ -15,6 +15,7 @@ import {
   startServers,
   startService,
 } from '../../dev/stack.ts';
+import { onParentExit } from '../../platform/onParentExit.ts';
 
 export interface Stack extends Service {
   /** URI of a database that only this stack uses. */
@@ -33,7 +34,7 @@ type Addresses = Pick<Servers, 'mongodbUri' | 'temporalAddress'> & Partial<Pick<
 const log = (line: string) => process.stderr.write(`${line}\n`);
 
 // The test run was killed. Exiting closes the IPC channels to the child processes, which makes them exit too.
-process.once('disconnect', () => process.exit(1));
+onParentExit(() => process.exit(1));
 
 const makeFolder = (parent = tmpdir()) => mkdtemp(join(parent, 'utility-tools-test-'));
 const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });

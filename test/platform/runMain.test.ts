@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 
-/** Starts a process of `runMain` and runs `act` when it is ready. @returns its exit status and output */
+/** Starts a process of `runMain` and runs `act` when it is ready. @returns its exit status or signal, and its output */
 async function run(t: ExecutionContext, mode: string, act: (child: ChildProcess) => unknown) {
   const script = fileURLToPath(new URL('../helpers/main-child.ts', import.meta.url));
   const child = fork(script, [mode], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], execArgv: [] });
@@ -14,20 +14,22 @@ async function run(t: ExecutionContext, mode: string, act: (child: ChildProcess)
   const exited = once(child, 'exit');
   await once(child, 'message');
   act(child);
-  const [code] = await exited;
-  return { code, output: await output };
+  const [code, signal] = await exited;
+  return { end: signal ?? code, output: await output };
 }
 
 test('a process ends when its main function has returned, even with an open handle', async (t) => {
-  t.deepEqual(await run(t, 'returns', () => undefined), { code: 0, output: '' });
+  t.deepEqual(await run(t, 'returns', () => undefined), { end: 0, output: '' });
 });
 
 test('a process stops on SIGTERM and when its parent has exited', async (t) => {
-  const stopped = { code: 0, output: 'stopping\nstopped\n' };
-  t.deepEqual(await run(t, 'stops', (child) => child.kill('SIGTERM')), stopped);
-  t.deepEqual(await run(t, 'stops', (child) => child.disconnect()), stopped);
+  const output = 'stopping\nstopped\n';
+  t.deepEqual(await run(t, 'stops', (child) => child.kill('SIGTERM')), { end: 0, output });
+  for (const mode of ['stops', 'loads'])
+    t.deepEqual(await run(t, mode, (child) => child.disconnect()), { end: 'SIGKILL', output });
 });
 
-test('a process without a parent ends although its shutdown hangs', async (t) => {
-  t.deepEqual(await run(t, 'hangs', (child) => child.disconnect()), { code: 1, output: 'stopping\n' });
+test('a process without a parent ends although its shutdown hangs or a thread computes', async (t) => {
+  for (const mode of ['hangs', 'computes'])
+    t.deepEqual(await run(t, mode, (child) => child.disconnect()), { end: 'SIGKILL', output: 'stopping\n' });
 });
