@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { targetFailed } from '../../egress/failure.ts';
 
 /** An SMTP reply (RFC 5321 section 4.2). */
@@ -54,7 +55,12 @@ function untilReadable(stream: Readable, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Creates a reader. Nothing else may read from the stream while one of its promises is pending. */
+/**
+ * Creates a reader. When a wait for data ends, it lets the event loop turn once more, because a timer that fires late precedes
+ * the reading of data that has arrived in time.
+ *
+ * Nothing else may read from the stream while one of its promises is pending.
+ */
 export function createReplyReader(stream: Readable): ReplyReader {
   let buffer = Buffer.alloc(0);
   let total = 0;
@@ -109,6 +115,7 @@ export function createReplyReader(stream: Readable): ReplyReader {
           () => undefined,
         );
       signal.throwIfAborted();
+      await nextTurn();
       return fill();
     },
 
@@ -117,6 +124,7 @@ export function createReplyReader(stream: Readable): ReplyReader {
       const time = AbortSignal.timeout(ms);
       const end = AbortSignal.any([signal, time]);
       for (;;) {
+        if (time.aborted) await nextTurn();
         while (fill());
         dropped += buffer.length;
         buffer = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-import { createGuard } from '../../egress/guard.ts';
+import { createGuard, type Guard, type Socket } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
 import { never } from './egress.ts';
 import { recordsAt } from './json.ts';
@@ -27,16 +27,33 @@ export const networkOf = (address: string) =>
     ca: [root.cert],
   });
 
-/** Runs the tool against the SMTP server at this address and returns its output. */
+const watched = (guard: Guard, onConnect: Target['onConnect'] = () => undefined): Guard => ({
+  ...guard,
+  async connect(...args) {
+    const client = await guard.connect(...args);
+    onConnect(client);
+    return client;
+  },
+});
+
+/** An SMTP server to run the tool against. */
+interface Target {
+  address: string;
+  port: number;
+  /** Called with the tool's connection. */
+  onConnect?(client: Socket): void;
+}
+
+/** Runs the tool against an SMTP server and returns its output. */
 export const probe = (
-  { address, port }: { address: string; port: number },
+  { address, port, onConnect }: Target,
   body: Record<string, unknown> = {},
   ms = 60_000,
   signal: AbortSignal = never,
 ) =>
   tool.call(
     { host: MAIL_HOST, port, ...body },
-    { egress: networkOf(address), deadline: Date.now() + ms, signal },
+    { egress: watched(networkOf(address), onConnect), deadline: Date.now() + ms, signal },
   );
 
 /**

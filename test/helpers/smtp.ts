@@ -19,6 +19,8 @@ export interface Peer {
   flush(text: Buffer): Promise<void>;
   /** Reads the next line that the client sends. @throws when the client has disconnected */
   hear(): Promise<string>;
+  /** Waits until the client has sent something, which need not be a line. @throws when the client has disconnected */
+  sent(): Promise<void>;
   /** Upgrades the connection to TLS. @throws when the client has disconnected */
   secure(certificate: Certificate): Promise<void>;
   /** Closes the connection with RST if the kernel supports it. */
@@ -46,20 +48,24 @@ function createPeer(tcp: Socket, heard: string[]): Peer {
     socket.on('close', () => socket.emit('more'));
   };
   collect();
+  const more = async (): Promise<void> => {
+    if (socket.destroyed || socket.readableEnded) throw new Error('the client has disconnected');
+    await once(socket, 'more');
+  };
   return {
     say: (text) => socket.write(text),
     flush: (text) =>
       new Promise((resolve, reject) => socket.write(text, (error) => (error ? reject(error) : resolve()))),
     async hear() {
-      while (!buffer.includes('\n')) {
-        if (socket.destroyed || socket.readableEnded) throw new Error('the client has disconnected');
-        await once(socket, 'more');
-      }
+      while (!buffer.includes('\n')) await more();
       const end = buffer.indexOf('\n');
       const line = buffer.slice(0, end).replace(/\r$/, '');
       buffer = buffer.slice(end + 1);
       heard.push(line);
       return line;
+    },
+    async sent() {
+      while (buffer === '') await more();
     },
     async secure(certificate) {
       tcp.removeAllListeners('data');

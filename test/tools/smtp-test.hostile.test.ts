@@ -1,6 +1,10 @@
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'ava';
+import { createReplyReader } from '../../activities/smtp/reply.ts';
+import type { Socket } from '../../egress/guard.ts';
 import type { Certificate } from '../helpers/certificates.ts';
-import { codeOf } from '../helpers/egress.ts';
+import { codeOf, never } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { good, mailSite, probe, stepsOf } from '../helpers/mail.ts';
 import { issueCertificate, retime } from '../helpers/pki.ts';
@@ -53,18 +57,45 @@ test('plaintext after the reply to STARTTLS is reported and discarded, and no cr
 });
 
 test('plaintext after the reply to STARTTLS is also detected in a separate packet', async (t) => {
-  const { output } = await against(async (peer) => {
-    peer.say('220 mail\r\n');
+  const connected = Promise.withResolvers<Socket>();
+  const [banner, offer, go] = ['220 mail\r\n', '250-mail\r\n250 STARTTLS\r\n', '220 go\r\n'];
+  const server = await startSmtp(async (peer) => {
+    peer.say(banner);
     await peer.hear();
-    peer.say('250-mail\r\n250 STARTTLS\r\n');
+    peer.say(offer);
     await peer.hear();
-    peer.say('220 go\r\n');
-    await new Promise((sent) => setTimeout(sent, 10));
+    peer.say(go);
+    const client = await connected.promise;
+    while (client.bytesRead < (banner + offer + go).length) await nextTurn();
     peer.say('250 evil\r\n');
     await peer.secure(good);
     await serve(peer);
   });
+  t.teardown(() => server.close());
+  const output = await probe({ ...server, onConnect: connected.resolve });
   t.like(output, { flags: ['starttls_injection'], encryption: 'starttls', extensions: ['AUTH PLAIN LOGIN'] });
+});
+
+test('data that arrives in time is detected, although the event loop is late', async (t) => {
+  const connected = Promise.withResolvers<Peer>();
+  const server = await startSmtp(async (peer) => {
+    connected.resolve(peer);
+    await silent(peer);
+  });
+  const client = connect(server.port, server.address);
+  t.teardown(() => {
+    client.destroy();
+    server.close();
+  });
+  const peer = await connected.promise;
+  const reader = createReplyReader(client);
+  for (const wait of [reader.drain, reader.hasMore]) {
+    const found = wait(5, never);
+    peer.say('250 evil\r\n');
+    const late = performance.now() + 20;
+    while (performance.now() < late);
+    t.true(await found);
+  }
 });
 
 test('capabilities announced before STARTTLS are ignored after it', async (t) => {
@@ -98,7 +129,7 @@ test('a failed handshake after STARTTLS is reported in the output, and nothing m
       peer.say('220 mail\r\n');
       await serve(peer, { EHLO: '250-mail\r\n250-STARTTLS\r\n250 AUTH PLAIN\r\n', STARTTLS: null });
       peer.say('220 go\r\n');
-      await new Promise((sent) => setTimeout(sent, 200));
+      await peer.sent();
       peer.say(answer);
       for (;;) await peer.hear();
     }, credentials);
@@ -115,7 +146,7 @@ test('a server that disconnects before the handshake is detected at once', async
       peer.say('220 mail\r\n');
       await serve(peer, { EHLO: '250-mail\r\n250 STARTTLS\r\n', STARTTLS: null });
       peer.say('220 go\r\n');
-      await new Promise((sent) => setTimeout(sent, 10));
+      await peer.sent();
       ending(peer);
     }, credentials);
     t.deepEqual(stepsOf(output), [...HELLO, 'starttls 220', 'tls - !']);
