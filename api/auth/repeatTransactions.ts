@@ -1,7 +1,7 @@
 import type { mongodbAdapter } from '@better-auth/mongo-adapter';
 import { MongoError, MongoErrorLabel } from 'mongodb';
+import { createFairQueue } from '../../platform/places.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { createFairQueue } from '../calls/fairQueue.ts';
 
 type Database = ReturnType<typeof mongodbAdapter>;
 type Adapter = ReturnType<Database>;
