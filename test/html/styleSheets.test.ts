@@ -22,3 +22,20 @@ test('rules beyond the permitted number are ignored', (t) => {
   t.is(styled(page, 3, 100), 3);
   t.is(styled(page, 2, 100), 2);
 });
+
+test('escapes, strings and brackets that are not closed are read as CSS Syntax says', (t) => {
+  for (const [css, elements] of [
+    [String.raw`.a\\{display:none}`, 1],
+    [String.raw`.a\{display:none}`, 0],
+    ['p{display:none;width:calc(1px', 1],
+    ['@media screen{p{display:none', 1],
+    ['p{content:";display:none"}', 0],
+    ['p{width:f(;display:none)}', 0],
+    ['p{i{display:none}}', 0],
+    ['p{i{color:red}display:none}', 1],
+    ['<!-- p{display:none} -->', 1],
+    ['p/*{*/{display:none}', 1],
+    ['p]{display:none}', 0],
+  ] as const)
+    t.is(styled(`<style>${css}</style><p class="a\\">x`, 10, 100), elements, css);
+});
