@@ -65,10 +65,10 @@ test('certificates are kept until they expire soon, and all are replaced by --ro
   const read = (name: string) => readFile(join(folder, 'ca', name), 'utf8');
   const issuer = { cert: await read('gateway.crt'), key: await read('gateway.key') };
   await chmod(path, 0o600);
-  await writeFile(path, issue({ name: 'heavy', days: 100, issuer }).cert);
+  await writeFile(path, (await issue({ name: 'heavy', days: 100, issuer })).cert);
   t.deepEqual(await ensure(folder), ['heavy']);
   await chmod(path, 0o600);
-  await writeFile(path, issue({ name: 'heavy', days: 300, issuer: null }).cert);
+  await writeFile(path, (await issue({ name: 'heavy', days: 300, issuer: null })).cert);
   t.deepEqual(await ensure(folder), ['heavy'], 'a certificate of another CA');
 
   t.deepEqual(await ensure('--rotate', folder), OWNERS.toSorted());

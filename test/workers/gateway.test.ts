@@ -63,12 +63,12 @@ test.before(async () => {
   );
   folder = stack.dataDir;
   ports = { targets: await freePort(), temporal: await freePort() };
-  const ca = issue({ name: 'gateway CA', days: 1, issuer: null });
+  const ca = await issue({ name: 'gateway CA', days: 1, issuer: null });
   const leaf = (name: string) => issue({ name, dnsNames: [NAME], days: 1, issuer: ca });
-  const gateway = await save('gateway', leaf('gateway'), ca);
-  for (const pool of ['heavy', 'browser', 'stranger']) await save(pool, leaf(pool), ca);
-  const other = issue({ name: 'other CA', days: 1, issuer: null });
-  await save('other', issue({ name: 'heavy', days: 1, issuer: other }), ca);
+  const gateway = await save('gateway', await leaf('gateway'), ca);
+  for (const pool of ['heavy', 'browser', 'stranger']) await save(pool, await leaf(pool), ca);
+  const other = await issue({ name: 'other CA', days: 1, issuer: null });
+  await save('other', await issue({ name: 'heavy', days: 1, issuer: other }), ca);
   await start(['workers/gateway/main.ts'], {
     GATEWAY_PORT: `${ports.targets}`,
     GATEWAY_TEMPORAL_PORT: `${ports.temporal}`,

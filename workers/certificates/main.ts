@@ -62,22 +62,26 @@ function isCurrent(cert: string | null, ca: string): boolean {
 }
 
 /** Returns a CA from its folder, which only this program mounts, and creates it if necessary. */
-function ensureCa(folder: string, name: Ca, rotate: boolean): Issued {
+async function ensureCa(folder: string, name: Ca, rotate: boolean): Promise<Issued> {
   const path = join(folder, 'ca', name);
   const [cert, key] = [read(`${path}.crt`), read(`${path}.key`)];
   if (!rotate && cert !== null && key !== null && isCurrent(cert, cert)) return { cert, key };
-  const issued = issue({ name: `utility-tools ${name} CA`, days: CA_DAYS, issuer: null });
+  const issued = await issue({ name: `utility-tools ${name} CA`, days: CA_DAYS, issuer: null });
   write(`${path}.key`, issued.key, 0);
   write(`${path}.crt`, issued.cert, 0);
   return issued;
 }
 
-function ensureLeaf(folder: string, { file, ca, name, dnsNames = [], ...leaf }: Leaf, issuer: Issued): void {
+async function ensureLeaf(
+  folder: string,
+  { file, ca, name, dnsNames = [], ...leaf }: Leaf,
+  issuer: Issued,
+): Promise<void> {
   const path = join(folder, leaf.folder);
   if (read(join(path, 'ca.crt')) !== issuer.cert) write(join(path, 'ca.crt'), issuer.cert, OWNER);
   if (isCurrent(read(join(path, `${file}.crt`)), issuer.cert) && existsSync(join(path, `${file}.key`)))
     return;
-  const { cert, key } = issue({ name, dnsNames, days: LEAF_DAYS, issuer });
+  const { cert, key } = await issue({ name, dnsNames, days: LEAF_DAYS, issuer });
   write(join(path, `${file}.key`), key, OWNER);
   write(join(path, `${file}.crt`), cert, OWNER);
   console.log(`certificates: issued ${leaf.folder}/${file}.crt (${ca} CA)`);
@@ -92,8 +96,8 @@ await runMain(async () => {
   if (folder === undefined || positionals.length > 1)
     throw new EnvError('Usage: workers/certificates/main.ts [--rotate] FOLDER');
   const cas = {
-    temporal: ensureCa(folder, 'temporal', values.rotate),
-    gateway: ensureCa(folder, 'gateway', values.rotate),
+    temporal: await ensureCa(folder, 'temporal', values.rotate),
+    gateway: await ensureCa(folder, 'gateway', values.rotate),
   };
-  for (const leaf of LEAVES) ensureLeaf(folder, leaf, cas[leaf.ca]);
+  for (const leaf of LEAVES) await ensureLeaf(folder, leaf, cas[leaf.ca]);
 });
