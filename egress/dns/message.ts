@@ -114,8 +114,10 @@ function readSection(message: Buffer, start: number, count: number): Section {
 }
 
 /**
- * Parses a DNS reply. The package dns-packet is not used for this: it decodes label bytes as UTF-8, so that different names
- * become equal, and it does not check the length of record data.
+ * Parses a DNS reply. dns-packet 5.6 is not used for this, because the guard against private addresses trusts the result:
+ * it decodes label bytes as UTF-8 and does not escape dots, so that different names become equal; it reads addresses and
+ * names past the end of their record; it ignores the class; and one malformed record of a type that nobody asked for
+ * makes it reject the reply. A reply of 64 kB with chains of compression pointers takes it 0.2 s.
  *
  * @throws when the message is malformed
  */
