@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import type { Plane } from './lanczos.ts';
 import type { Factor, Network, Planes } from './networkTypes.ts';
 
-/** Returns the path of the ONNX model for a factor, which `node dev/upscale/main.ts` converts from UpscalerJS's network. */
-export const modelPath = (factor: Factor): string =>
+/** Returns the path of the ONNX model for a factor: models/README.md. */
+const modelPath = (factor: Factor): string =>
   fileURLToPath(new URL(`./models/${factor}x.onnx`, import.meta.url));
 
 /** Concatenates the samples of the three channels into the network's input. */
@@ -26,18 +26,14 @@ function unpack(data: Float32Array, width: number, height: number): Planes {
 }
 
 /**
- * Opens the network of UpscalerJS for a factor, or another model of it, on ONNX Runtime, which is about 20 times as fast as TensorFlow.js.
+ * Opens the network of UpscalerJS for a factor on ONNX Runtime, which is about 20 times as fast as TensorFlow.js. The model
+ * has one input and one output, which are images of shape [1, 3, height, width].
  *
- * @param model an ONNX model with one input and one output, which are images of shape [1, 3, height, width]
  * @throws Error when ONNX Runtime does not support this platform
  */
-export async function openOnnxNetwork(factor: Factor, model?: Uint8Array): Promise<Network> {
+export async function openOnnxNetwork(factor: Factor): Promise<Network> {
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
-  const options = { executionProviders: ['cpu'] };
-  const session =
-    model === undefined
-      ? await InferenceSession.create(modelPath(factor), options)
-      : await InferenceSession.create(model, options);
+  const session = await InferenceSession.create(modelPath(factor), { executionProviders: ['cpu'] });
   const [[input = ''], [output = '']] = [session.inputNames, session.outputNames];
   return {
     async run(planes) {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -10,19 +10,13 @@ const SKIMAGE = 'scikit-image==0.26.0';
 const LEFT_OUT = /chessboard|microaneurysms/;
 const LIMITS = { timeout: 600_000 };
 
-/** The neural networks of UpscalerJS, from the smallest to the largest. */
-export const MODELS = ['slim', 'medium', 'thick'] as const;
-export type Model = (typeof MODELS)[number];
-
-export interface Collection extends Disposable {
+export interface Pictures extends Disposable {
   /** Paths of photographs and drawings. */
-  pictures: string[];
-  /** Returns the path of a network's model.json. */
-  modelPath(model: Model, factor: number): string;
+  paths: string[];
 }
 
-/** Downloads the pictures of scikit-image from PyPI, and all networks from npm. */
-export function fetchCollection(): Collection {
+/** Downloads the pictures of scikit-image from PyPI. */
+export function fetchPictures(): Pictures {
   const folder = mkdtempSync(join(tmpdir(), 'quality-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
@@ -31,23 +25,10 @@ export function fetchCollection(): Collection {
     for (const wheel of readdirSync(folder))
       execFileSync('python3', ['-m', 'zipfile', '-e', join(folder, wheel), folder]);
     const data = join(folder, 'skimage/data');
-    for (const model of MODELS) {
-      const packed = `@upscalerjs/esrgan-${model}@1.0.0`;
-      execFileSync('npm', ['pack', '--silent', '--pack-destination', folder, packed], {
-        ...LIMITS,
-        stdio: 'ignore',
-      });
-      mkdirSync(join(folder, model));
-      execFileSync('tar', [
-        ...['-xzf', join(folder, `upscalerjs-esrgan-${model}-1.0.0.tgz`)],
-        ...['-C', join(folder, model)],
-      ]);
-    }
     return {
-      pictures: readdirSync(data)
+      paths: readdirSync(data)
         .filter((name) => /\.(png|jpg)$/.test(name) && !LEFT_OUT.test(name))
         .map((name) => join(data, name)),
-      modelPath: (model, factor) => join(folder, model, 'package/models', `x${factor}`, 'model.json'),
       [Symbol.dispose]: remove,
     };
   } catch (error) {
