@@ -105,7 +105,7 @@ function readBlock(tokens: Iterator<string, undefined>): string {
  * style sheets that browsers accept, and exhausts the stack with nested rules. With a library only for the tokens
  * (@csstools/css-tokenizer 4.0), this file would be as long.
  */
-export function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
+function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
   const tokens = tokensOf(css);
   const open: string[] = [];
   let groups = 0;

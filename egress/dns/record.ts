@@ -2,7 +2,7 @@ import { SocketAddress } from 'node:net';
 import { readName } from './name.ts';
 
 /** Supported record types and their codes (IANA, DNS parameters). */
-export const TYPE_CODES = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, TLSA: 52 } as const;
+const TYPE_CODES = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, TLSA: 52 } as const;
 export type RecordType = keyof typeof TYPE_CODES;
 
 type RecordData =
