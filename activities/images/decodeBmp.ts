@@ -69,7 +69,8 @@ function fixEmptyAlpha(rgba: Uint8Array): Uint8Array {
 
 /**
  * Decodes a BMP of OS/2 or Windows: 1 to 32 bits per pixel, with a palette or masks, run-length encoded or
- * uncompressed. Alpha values are used if the header has an alpha mask.
+ * uncompressed. Alpha values are used if the header has an alpha mask. libvips reads no BMP; jimp 1.6 decodes 29 of
+ * the 56 readable files of bmpsuite differently or not at all.
  *
  * @throws ServiceError corrupt_source, unsupported_source
  */
