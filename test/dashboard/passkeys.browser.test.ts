@@ -6,6 +6,7 @@ import { freePort } from '../../dev/ports.ts';
 import { MAX_PASSKEYS, removePasskeys } from '../../store/accounts/passkeys.ts';
 import { withStore } from '../helpers/account.ts';
 import { startSite } from '../helpers/browser.ts';
+import { issueCertificate } from '../helpers/certificates.ts';
 import { type Visitor, visitor } from '../helpers/dashboard.ts';
 import { isRecord, type Json, recordAt } from '../helpers/json.ts';
 import { type Mailbox, startMailbox } from '../helpers/mailbox.ts';
@@ -17,7 +18,6 @@ import {
   createPasskey,
   signChallenge,
 } from '../helpers/passkeys.ts';
-import { issueCertificate } from '../helpers/pki.ts';
 import { cookieOf, signIn } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { totp } from '../helpers/totp.ts';

@@ -1,8 +1,8 @@
 import { createGuard, type Guard, type Socket } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
+import { issueCertificate } from './certificates.ts';
 import { never } from './egress.ts';
 import { recordsAt } from './json.ts';
-import { issueCertificate } from './pki.ts';
 import { loadTool } from './tool.ts';
 
 /** The host name of the SMTP servers in the tests. */

@@ -3,11 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'ava';
 import { createReplyReader } from '../../activities/smtp/reply.ts';
 import type { Socket } from '../../egress/guard.ts';
-import type { Certificate } from '../helpers/certificates.ts';
+import { type Certificate, issueCertificate, retime } from '../helpers/certificates.ts';
 import { codeOf, never } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { good, mailSite, probe, stepsOf } from '../helpers/mail.ts';
-import { issueCertificate, retime } from '../helpers/pki.ts';
 import { type Peer, type ScriptedSmtp, serve, startSmtp } from '../helpers/smtp.ts';
 
 type Script = (peer: Peer) => Promise<void> | void;

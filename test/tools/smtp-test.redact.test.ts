@@ -1,8 +1,8 @@
 import test from 'ava';
 import { createRedactor } from '../../activities/smtp/redact.ts';
+import { issueCertificate } from '../helpers/certificates.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { good, mailSite, probe, root, stepsOf } from '../helpers/mail.ts';
-import { issueCertificate } from '../helpers/pki.ts';
 import { seededRandom } from '../helpers/random.ts';
 import { type Peer, startSmtp } from '../helpers/smtp.ts';
 import { createMarker, holds } from '../helpers/traces.ts';

@@ -6,9 +6,9 @@ import { freePort } from '../../dev/ports.ts';
 import { dialTcp } from '../../egress/connect.ts';
 import { createGuard, type Guard } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
+import { issueCertificate } from '../helpers/certificates.ts';
 import { codeOf, listen } from '../helpers/egress.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
-import { issueCertificate } from '../helpers/pki.ts';
 import { loadTool } from '../helpers/tool.ts';
 import { until } from '../helpers/until.ts';
 

@@ -14,9 +14,9 @@ import type { Offered } from '../../activities/tls/survey.ts';
 import { freePort } from '../../dev/ports.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
+import { issueCertificate } from '../helpers/certificates.ts';
 import { codeOf, listen } from '../helpers/egress.ts';
 import { type Json, recordsAt } from '../helpers/json.ts';
-import { issueCertificate } from '../helpers/pki.ts';
 import { surveyPort } from '../helpers/surveyComparison.ts';
 import { loadTool } from '../helpers/tool.ts';
 

@@ -9,10 +9,9 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { createGuard } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
-import type { Certificate } from '../helpers/certificates.ts';
+import { type Certificate, issueCertificate, retime } from '../helpers/certificates.ts';
 import { codeOf, listen, stubNetwork } from '../helpers/egress.ts';
 import { recordsAt } from '../helpers/json.ts';
-import { issueCertificate, retime } from '../helpers/pki.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('ssl-check');
