@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import { lanesOf, POOLS } from '../schemas/pools.ts';
 import { poolsInUse, type Registry } from '../schemas/registry.ts';
-import { POOLS } from '../schemas/tool.ts';
-import { lanesOf, TASK_QUEUES, toolQueue } from '../workflows/contract.ts';
+import { TASK_QUEUES, toolQueue } from '../workflows/contract.ts';
 import type { Checks } from './readiness.ts';
 
 const { TaskQueueType } = proto.temporal.api.enums.v1;

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.ts';
-import { POOLS } from './tool.ts';
+import { POOLS } from './pools.ts';
 
 /** Reference section of the operations that need no API key. */
 const TAG = 'Service';

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { isRecord } from './isRecord.ts';
-import { POOLS, type Pool, type ToolDefinition } from './tool.ts';
+import { POOLS, type Pool } from './pools.ts';
+import type { ToolDefinition } from './tool.ts';
 
 /** All tools by name, in alphabetical order. */
 export type Registry = ReadonlyMap<string, ToolDefinition>;

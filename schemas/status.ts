@@ -1,4 +1,4 @@
-import { POOLS } from './tool.ts';
+import { POOLS } from './pools.ts';
 
 /** The parts of the service whose state the status page shows: the API, its servers, and the worker pools. */
 export const COMPONENTS = ['api', 'mongodb', 'temporal', 'orchestrator', 'delivery', ...POOLS] as const;

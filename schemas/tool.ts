@@ -1,13 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import type { ErrorCode, Fault } from './errors.ts';
-
-/**
- * Pools of workers. Each pool has its own task queue and worker processes and is scaled independently of the others.
- */
-export const POOLS = ['browser', 'cpu', 'network', 'heavy'] as const;
-export type Pool = (typeof POOLS)[number];
-
-export const isPool = (name: string): name is Pool => POOLS.some((pool) => pool === name);
+import { POOL_TABLE, type Pool } from './pools.ts';
 
 /** The keywords of a property's JSON Schema that this project reads itself; ajv interprets all keywords. */
 export interface PropertySchema {
@@ -47,7 +40,7 @@ export interface ToolDefinition<
   pool: Pool;
   /**
    * Whether the tool's `run` function runs on a thread, which keeps the worker responsive but has no network access.
-   * Default: true in the cpu pool.
+   * Default: that of the pool.
    */
   thread?: boolean;
   /**
@@ -113,6 +106,12 @@ export function defineTool<const I extends ObjectSchema, const O extends ObjectS
 export type ToolInput<D> = D extends { input: infer I extends ObjectSchema } ? TypeOf<I> : never;
 /** Type of the output of a tool. */
 export type ToolOutput<D> = D extends { output: infer O extends ObjectSchema } ? TypeOf<O> : never;
+
+/** Whether a tool runs on a thread. */
+export const runsOnThread = ({
+  pool,
+  thread = POOL_TABLE[pool].thread,
+}: Pick<ToolDefinition, 'pool' | 'thread'>) => thread === true;
 
 /** Returns the names of the secret input fields. Their values are never stored, logged, fingerprinted or replayed. */
 export function secretFields(definition: { input: ObjectSchema }): string[] {

@@ -10,16 +10,11 @@ import { retryStart } from '../platform/retryStart.ts';
 import { type Keyring, loadKeyring } from '../platform/secrets/keyring.ts';
 import { temporalServer } from '../platform/temporal/temporal.ts';
 import { EnvError } from '../schemas/env.ts';
+import { isPool, POOL_TABLE } from '../schemas/pools.ts';
 import { connectStore } from '../store/mongo/connectStore.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
 import type { WorkerPool } from './pools.ts';
-
-/**
- * Pools whose workers can run behind a gateway: their tools process content of strangers, and need no secret fields, no
- * quotes and no DNS records.
- */
-const BEHIND_GATEWAY: readonly WorkerPool[] = ['browser', 'heavy'];
 
 /** What every worker process is made from. */
 export interface WorkerCore extends Core {
@@ -47,7 +42,7 @@ export async function createWorkerCore(core: Core, pool: WorkerPool): Promise<Wo
       'EGRESS_ALLOW lets callers reach these addresses',
     );
   const keyring = loadKeyring(env);
-  if (env.GATEWAY_URL !== null && !BEHIND_GATEWAY.includes(pool))
+  if (env.GATEWAY_URL !== null && !(isPool(pool) && POOL_TABLE[pool].gateway))
     throw new EnvError(`GATEWAY_URL: the pool ${pool} needs MongoDB`);
   // Opened before the SDK's runtime starts, because a started runtime keeps the process alive after an error.
   const store =

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { ResourceBasedController, type WorkerOptions, type WorkerTuner } from '@temporalio/worker';
-import { BROWSERS } from '../activities/browser/resource.ts';
+import { ResourceBasedController, type WorkerOptions } from '@temporalio/worker';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
 import {
   createAllowanceActivities,
@@ -19,36 +18,20 @@ import {
   type DeliveryServices,
 } from '../activities/webhooks/endpointActivities.ts';
 import type { Env } from '../schemas/env.ts';
+import { type Lane, lanesOf, POOL_TABLE, POOLS, type Pool } from '../schemas/pools.ts';
 import type { Registry } from '../schemas/registry.ts';
-import { POOLS, type Pool } from '../schemas/tool.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
 import type { Audit } from '../store/ledger/audit.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
-import { type Lane, lanesOf, TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
+import { TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
 /** Kinds of worker processes: workflows with ledger steps, webhook deliveries, and the tool pools. */
 export const WORKER_POOLS = ['orchestrator', 'delivery', ...POOLS] as const;
 export type WorkerPool = (typeof WORKER_POOLS)[number];
 
-/**
- * Maximum number of concurrent calls of a worker in each of the lanes `first` and `further`, by pool. The pool's scarce
- * resource sets it: browsers, cores, sockets. If both lanes are full, calls share the cores.
- */
-const SLOTS: Record<Pool, number> = {
-  browser: BROWSERS,
-  cpu: availableParallelism(),
-  network: 100,
-  heavy: Math.max(1, Math.floor(availableParallelism() / 2)),
-};
-/**
- * Slots of each lane of the network pool that do not depend on the load of the machine. Most calls wait for their targets
- * and need little else; but 100 responses of 5 MB at the same time all exceeded their time limits on two cores. Further
- * calls therefore wait in the task queue while the machine is busy.
- */
-const SURE_SLOTS = 16;
-/** Share of the machine's memory and CPU time up to which the network pool takes further calls. */
+/** Share of the machine's memory and CPU time up to which a pool takes calls above its `sureSlots`. */
 const TARGET_USAGE = { targetMemoryUsage: 0.9, targetCpuUsage: 0.9 };
 /** Time between two further slots, in which the last call begins to use the machine. */
 const RAMP = '50ms';
@@ -62,21 +45,9 @@ const FAST_SLOTS = 4 * availableParallelism();
  * @param slots overrides the number for the pool (`WORKER_SLOTS`)
  */
 export function laneSlots(pool: Pool, slots: number | null): Record<Lane, number> {
-  const further = slots ?? SLOTS[pool];
-  return { first: Math.max(2, further), further, fast: pool === 'cpu' ? FAST_SLOTS : 0 };
+  const further = slots ?? POOL_TABLE[pool].slots(availableParallelism());
+  return { first: Math.max(2, further), further, fast: POOL_TABLE[pool].fastLane ? FAST_SLOTS : 0 };
 }
-
-/**
- * Memory limit in bytes of a child process that runs a job on a caller's file, by pool; a worker runs at most one such
- * process per core. The largest inputs that the tools accept were measured to need 1.25 GB in watermark-image (a lossless
- * WebP of 40 megapixels), 0.4 GB in web-scrape and 1.4 GB in image-upscale.
- */
-export const JOB_MEMORY: Record<Pool, number> = {
-  browser: 2 ** 30,
-  cpu: 2 * 2 ** 30,
-  network: 2 ** 30,
-  heavy: 3 * 2 ** 30,
-};
 
 /** Concurrent webhook attempts of a worker: many, so that attempts that wait for slow receivers do not delay others. */
 const DELIVERY_SLOTS = 400;
@@ -94,20 +65,25 @@ const SHUTDOWN_GRACE = '110s';
 /** Intervals of the Temporal schedules. Hourly allowance runs also grant allowances that are set during a month. */
 const INTERVALS = { sweep: '15s', allowance: '1h', audit: '1h' } as const;
 
+type SlotOptions = Pick<WorkerOptions, 'maxConcurrentActivityTaskExecutions' | 'tuner'>;
+
 export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'> & {
   /** The task queues to poll, with their slots; missing: only `taskQueue`. */
-  lanes?: readonly Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions' | 'tuner'>[];
+  lanes?: readonly (Pick<WorkerOptions, 'taskQueue'> & SlotOptions)[];
 };
 
-/** Hands out slots up to the number, and above `SURE_SLOTS` only while the machine has CPU time and memory left. */
-const tunerOf = (controller: ResourceBasedController, slots: number): WorkerTuner => ({
-  controller,
-  activityTaskSlotOptions: {
-    minimumSlots: Math.min(slots, SURE_SLOTS),
-    maximumSlots: slots,
-    rampThrottle: RAMP,
-  },
-});
+/**
+ * Returns how the lanes of a worker hand out their slots: above `sureSlots` only while the machine has CPU time and memory
+ * left, which all lanes measure together.
+ */
+function slotOptions(sureSlots: number | undefined): (slots: number) => SlotOptions {
+  if (sureSlots === undefined) return (slots) => ({ maxConcurrentActivityTaskExecutions: slots });
+  const controller = ResourceBasedController.create(TARGET_USAGE);
+  return (slots) => {
+    const limits = { minimumSlots: Math.min(slots, sureSlots), maximumSlots: slots };
+    return { tuner: { controller, activityTaskSlotOptions: { ...limits, rampThrottle: RAMP } } };
+  };
+}
 
 /** Options of a tool pool's worker: one activity per tool, on the queues of the pool's lanes. */
 export async function toolWorker(
@@ -117,16 +93,11 @@ export async function toolWorker(
   slots: Record<Lane, number>,
 ): Promise<PoolOptions> {
   const tools = [...registry.values()].filter((tool) => tool.pool === pool);
-  const controller = pool === 'network' ? ResourceBasedController.create(TARGET_USAGE) : null;
+  const optionsOf = slotOptions(POOL_TABLE[pool].sureSlots);
   return {
     taskQueue: toolQueue(pool),
     activities: await createToolActivities(tools, services),
-    lanes: lanesOf(pool).map((lane) => ({
-      taskQueue: toolQueue(pool, lane),
-      ...(controller === null
-        ? { maxConcurrentActivityTaskExecutions: slots[lane] }
-        : { tuner: tunerOf(controller, slots[lane]) }),
-    })),
+    lanes: lanesOf(pool).map((lane) => ({ taskQueue: toolQueue(pool, lane), ...optionsOf(slots[lane]) })),
     shutdownGraceTime: SHUTDOWN_GRACE,
   };
 }

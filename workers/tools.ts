@@ -5,12 +5,12 @@ import { openResources } from '../activities/runtime/resources.ts';
 import { createThreads } from '../activities/runtime/threads.ts';
 import { createGateway } from '../egress/gateway.ts';
 import { createResolver } from '../egress/resolver.ts';
-import type { Pool } from '../schemas/tool.ts';
+import { POOL_TABLE, type Pool } from '../schemas/pools.ts';
 import { createResults, mongodbPieces } from '../store/calls/results.ts';
 import type { WorkerCore } from './core.ts';
 import { gatewayPieces } from './gatewayClient.ts';
 import { observeBrowsers, observeTools } from './metrics.ts';
-import { JOB_MEMORY, laneSlots, type PoolOptions, toolWorker } from './pools.ts';
+import { laneSlots, type PoolOptions, toolWorker } from './pools.ts';
 import { noQuotes, openQuotes } from './quotes.ts';
 import { createVaultClient } from './vaultClient.ts';
 
@@ -27,7 +27,7 @@ export async function createTools(core: WorkerCore, pool: Pool): Promise<PoolOpt
   const pieces = GATEWAY_URL === null ? mongodbPieces(core.requireStore()) : gatewayPieces(GATEWAY_URL);
   const decoders = open.adopt(
     createDecoders({
-      memoryBytes: JOB_MEMORY[pool],
+      memoryBytes: POOL_TABLE[pool].jobMemory * 2 ** 30,
       programs: env.PROGRAMS_DIR,
       log: (line) => log.warn(line),
     }),
@@ -49,7 +49,7 @@ export async function createTools(core: WorkerCore, pool: Pool): Promise<PoolOpt
     resources: open.use(await openResources(tools, operator)),
     // Slow tools hold at most `first + further` threads, so that some are left for fast ones.
     threads: open.adopt(
-      createThreads(pool === 'cpu' ? 1 : 0, first + further + availableParallelism()),
+      createThreads(POOL_TABLE[pool].thread ? 1 : 0, first + further + availableParallelism()),
       (it) => it.close(),
     ),
     offload: decoders.offload,

@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { EventKind } from '../schemas/events.ts';
-import type { Pool } from '../schemas/tool.ts';
+import type { Lane, Pool } from '../schemas/pools.ts';
 import type { Resend } from '../store/webhooks/deliveries.ts';
 import type { CallFailure, CallPolicy } from './types.ts';
 
@@ -34,19 +34,6 @@ export const TASK_QUEUES = { orchestrator: 'orchestrator', delivery: 'delivery' 
 
 /** Name of the Temporal worker deployment that the orchestrators form. Each build (`BUILD_ID`) is a version of it. */
 export const WORKER_DEPLOYMENT = 'orchestrator';
-
-/**
- * Lanes of a pool: each has its own task queue and its own slots on each worker.
- *
- * - `first`: calls of accounts that run no other call in the pool
- * - `further`: calls of accounts that run others, so that no account ever holds all slots of a pool
- * - `fast`: calls of tools that take milliseconds, only in the cpu pool
- */
-export type Lane = 'first' | 'further' | 'fast';
-
-/** The lanes of a pool. */
-export const lanesOf = (pool: Pool): readonly Lane[] =>
-  pool === 'cpu' ? ['first', 'further', 'fast'] : ['first', 'further'];
 
 /**
  * Returns the lane of a call. @param running calls of its account in the pool, including this one; missing in older

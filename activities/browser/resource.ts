@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../schemas/errors.ts';
+import { POOL_TABLE } from '../../schemas/pools.ts';
 import { isFile } from '../runtime/isFile.ts';
 import type { Resource, ResourceOptions } from '../runtime/resource.ts';
 import { findLists, openAds } from './ads.ts';
@@ -9,11 +10,8 @@ import { type ChromiumOptions, startChromium } from './chromium.ts';
 import { makeBrowserFolder } from './folder.ts';
 import { type Browsers, createBrowsers } from './pool.ts';
 
-/**
- * Number of calls of each lane that a worker renders at a time, each in a browser of its own. A page is idle for about half
- * of the time, so two browsers use one core; three are for the case that one of the two lanes is idle.
- */
-export const BROWSERS = Math.ceil(1.5 * Math.min(4, availableParallelism()));
+/** Number of calls of each lane that a worker renders at a time, each in a browser of its own. */
+export const BROWSERS = POOL_TABLE.browser.slots(availableParallelism());
 const MEMORY_BYTES = 2_000_000_000;
 const JOBS = [50, 100] as const;
 /** Names of Chromium executables, preferred ones first: the headless shell takes less than half of the CPU time. */

@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../schemas/errors.ts';
-import type { ToolDefinition } from '../../schemas/tool.ts';
+import { runsOnThread, type ToolDefinition } from '../../schemas/tool.ts';
 import type { ToolTimes } from '../../store/accounts/accountDocs.ts';
 import { INLINE_BYTES, type Results } from '../../store/calls/results.ts';
 import type {
@@ -75,8 +75,9 @@ export async function createToolActivities(
   services: ToolServices,
 ): Promise<ToolActivities> {
   const activities: ToolActivities = {};
-  for (const { name, pool, thread = pool === 'cpu' } of tools) {
-    const run: Run = thread
+  for (const tool of tools) {
+    const { name } = tool;
+    const run: Run = runsOnThread(tool)
       ? (input, { callId, deadline, signal }) =>
           services.threads.runTool({ tool: name, input, callId, deadline }, signal)
       : withResource(await loadTool<ResourceContext>(name), () => services.resources.of(name));

@@ -1,7 +1,7 @@
 import { isSpecType, type Tool } from '@modelcontextprotocol/server';
 import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/accountTools.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { ObjectSchema, ToolDefinition } from '../../schemas/tool.ts';
+import { type ObjectSchema, runsOnThread, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
 import type { Caller } from '../http/context.ts';
 import { REFUSAL_SCHEMA } from './results.ts';
@@ -29,7 +29,7 @@ function structuredSchema({ output, raw, optionalFile }: ToolDefinition): Object
 }
 
 /** Whether calls of a tool can connect to other machines. Tools that run on a thread have no network access. */
-const reachesOthers = ({ pool, thread = pool === 'cpu' }: ToolDefinition): boolean => !thread;
+const reachesOthers = (tool: ToolDefinition): boolean => !runsOnThread(tool);
 
 const credits = (price: number): string => `${price} ${price === 1 ? 'credit' : 'credits'}`;
 

@@ -1,6 +1,6 @@
+import { isPool, POOL_TABLE, type Pool } from '../../schemas/pools.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { Component, ComponentState } from '../../schemas/status.ts';
-import { isPool, type Pool } from '../../schemas/tool.ts';
 
 interface Description {
   name: string;
@@ -15,18 +15,11 @@ const OTHERS: Record<Exclude<Component, Pool>, Description> = {
   delivery: { name: 'Webhook deliveries', text: 'Posts events to webhook endpoints.' },
 };
 
-const POOL_NAMES: Record<Pool, string> = {
-  browser: 'Browser tools',
-  cpu: 'Processing tools',
-  network: 'Network tools',
-  heavy: 'Large-file tools',
-};
-
 /** The public name of a component and what it does. */
 export function describe(component: Component, registry: Registry): Description {
   if (!isPool(component)) return OTHERS[component];
   const tools = [...registry.values()].filter(({ pool }) => pool === component).map(({ title }) => title);
-  return { name: POOL_NAMES[component], text: `${tools.join(', ')}.` };
+  return { name: POOL_TABLE[component].title, text: `${tools.join(', ')}.` };
 }
 
 export const STATE_WORDS: Record<ComponentState, string> = {

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { queueState } from '../../platform/healthChecks.ts';
-import { POOLS } from '../../schemas/tool.ts';
+import { POOLS } from '../../schemas/pools.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { countOpenCalls, recordSample } from '../../store/status/poolSamples.ts';
 import type { PoolSample } from '../../store/status/statusDocs.ts';

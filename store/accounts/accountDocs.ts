@@ -1,6 +1,6 @@
 import type { IndexDescription } from 'mongodb';
 import type { BalanceEventKind } from '../../schemas/events.ts';
-import type { Pool } from '../../schemas/tool.ts';
+import type { Pool } from '../../schemas/pools.ts';
 
 /**
  * The day and the month (UTC) to which the price of a call counts in the spend of its API key. They are fixed when the

@@ -1,4 +1,4 @@
-import type { Pool } from '../../schemas/tool.ts';
+import type { Pool } from '../../schemas/pools.ts';
 import { largestCounts } from '../mongo/counters.ts';
 import type { Store } from '../mongo/mongo.ts';
 import type { AccountDoc } from './accountDocs.ts';

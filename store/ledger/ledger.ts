@@ -3,7 +3,7 @@ import DataLoader from 'dataloader';
 import type { Document } from 'mongodb';
 import { activeTraceparent } from '../../platform/trace.ts';
 import { LOW_CREDITS } from '../../schemas/events.ts';
-import type { Pool } from '../../schemas/tool.ts';
+import type { Pool } from '../../schemas/pools.ts';
 import type { JournalEntry, ToolTimes } from '../accounts/accountDocs.ts';
 import { USAGE_INTERVAL, usageOf } from '../billing/usage.ts';
 import type { Store } from '../mongo/mongo.ts';

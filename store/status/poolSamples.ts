@@ -1,4 +1,4 @@
-import { isPool } from '../../schemas/tool.ts';
+import { isPool } from '../../schemas/pools.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import type { PoolSample, PoolSampleDoc } from './statusDocs.ts';
 

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { machineEnv } from '../../dev/host.mjs';
-import { POOLS } from '../../schemas/tool.ts';
-import { lanesOf, toolQueue } from '../../workflows/contract.ts';
+import { lanesOf, POOLS } from '../../schemas/pools.ts';
+import { toolQueue } from '../../workflows/contract.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { helm as helmProgram } from '../provision/items/helm.ts';
 

@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import { availableParallelism } from 'node:os';
 import test from 'ava';
 import { memoryOf } from '../../activities/browser/processes.ts';
+import { POOL_TABLE, POOLS } from '../../schemas/pools.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
-import { JOB_MEMORY } from '../../workers/pools.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';
 import { documentSeeds, unusualDocuments } from '../helpers/hostile/documents.ts';
@@ -26,7 +26,6 @@ const WORKER_BYTES = 2 ** 30;
  * using them.
  */
 const NODE_BYTES = 700 * 2 ** 20;
-const POOLS = ['cpu', 'network', 'heavy', 'browser'] as const;
 
 let stack: Stack;
 let store: Store;
@@ -195,7 +194,7 @@ test.serial('each worker and each decoder process stayed within its memory limit
       `${pool}: ${megabytes(peaks.get(pool) ?? Infinity)}`,
     );
     const job = peaks.get(`${pool} job`) ?? 0;
-    t.true(job < JOB_MEMORY[pool] + NODE_BYTES, `${pool} job: ${megabytes(job)}`);
+    t.true(job < POOL_TABLE[pool].jobMemory * 2 ** 30 + NODE_BYTES, `${pool} job: ${megabytes(job)}`);
     t.true(childrenOf(stack.pid(pool) ?? 0, /decoders\/child\.ts/).length <= availableParallelism());
   }
 });

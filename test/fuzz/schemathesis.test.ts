@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { runsOnThread } from '../../schemas/tool.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
@@ -99,9 +100,7 @@ test.serial(
 test.serial('tools without network access: no 5xx, no response outside the schema', async (t) => {
   t.timeout(600_000);
   // Leaves the other tools out, because random input might name a real host.
-  const localTools = [...(await loadRegistry()).values()].filter(
-    ({ pool, thread = pool === 'cpu' }) => thread,
-  );
+  const localTools = [...(await loadRegistry()).values()].filter(runsOnThread);
   const names = localTools.map(({ name }) => name).join('|');
   await fuzz(t, owner.toolsKey, `^/api/v1/tools/(${names})$`);
   t.deepEqual(await auditAccountWhenIdle(store, owner.accountId), []);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:tls';
 import { EXAMPLE_PAGE } from '../../schemas/formats/examplePage.ts';
-import type { Pool } from '../../schemas/tool.ts';
+import type { Pool } from '../../schemas/pools.ts';
 import { makeCertificate } from './certificates.ts';
 import { type Received, reply, soa, startDns } from './dns.ts';
 import { listen } from './egress.ts';

@@ -1,4 +1,4 @@
-import type { Pool } from '../../schemas/tool.ts';
+import type { Pool } from '../../schemas/pools.ts';
 
 /** Reference model of one account's ledger as the contract specifies it: in memory, one operation at a time. */
 export class ModelAccount {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import type { Pool } from '../../schemas/tool.ts';
+import type { Pool } from '../../schemas/pools.ts';
 import type { EntryType } from '../../store/accounts/accountDocs.ts';
 import { type Accounts, createAccounts } from '../../store/accounts/accounts.ts';
 import { sweep } from '../../store/calls/sweeper.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Pool } from '../../schemas/tool.ts';
+import type { Pool } from '../../schemas/pools.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import type { Reservation } from '../../store/ledger/ledger.ts';

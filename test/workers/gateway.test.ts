@@ -7,9 +7,10 @@ import test from 'ava';
 import sharp from 'sharp';
 import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
+import type { Lane } from '../../schemas/pools.ts';
 import { INLINE_BYTES } from '../../store/calls/results.ts';
 import { type Issued, issue } from '../../workers/certificates/issue.ts';
-import { type Lane, toolQueue } from '../../workflows/contract.ts';
+import { toolQueue } from '../../workflows/contract.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { listenAsTarget, type Stack, startStack } from '../helpers/stack.ts';
 

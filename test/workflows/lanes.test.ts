@@ -1,10 +1,10 @@
 import test from 'ava';
 import { policyOf } from '../../api/calls/toolCall.ts';
 import { VARIABLES } from '../../schemas/env.ts';
+import { type Lane, lanesOf, POOLS } from '../../schemas/pools.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { POOLS } from '../../schemas/tool.ts';
 import { laneSlots } from '../../workers/pools.ts';
-import { type Lane, laneOf, lanesOf, toolQueue } from '../../workflows/contract.ts';
+import { laneOf, toolQueue } from '../../workflows/contract.ts';
 
 /** Milliseconds after its time limit at which Temporal ends an attempt. */
 const ATTEMPT_GRACE_MS = 3000;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runMain } from '../../platform/runMain.ts';
 import { EnvError } from '../../schemas/env.ts';
+import { POOL_TABLE, POOLS } from '../../schemas/pools.ts';
 import { type Issued, issue } from './issue.ts';
 
 // Creates the certificates for Temporal in the folders of its services, and renews those that expire soon. Idempotent.
@@ -38,8 +39,9 @@ const LEAVES: readonly Leaf[] = [
   { folder: 'client', file: 'tls', ca: 'temporal', name: 'utility-tools' },
   { folder: 'ui', file: 'tls', ca: 'temporal', name: 'temporal-ui' },
   { folder: 'gateway', file: 'tls', ca: 'gateway', name: 'gateway', dnsNames: ['gateway'] },
-  { folder: 'browser', file: 'tls', ca: 'gateway', name: 'browser' },
-  { folder: 'heavy', file: 'tls', ca: 'gateway', name: 'heavy' },
+  ...POOLS.filter((pool) => POOL_TABLE[pool].gateway).map(
+    (pool): Leaf => ({ folder: pool, file: 'tls', ca: 'gateway', name: pool }),
+  ),
 ];
 
 /** Writes a file that only its owner can read. The name appears when the file is complete. */

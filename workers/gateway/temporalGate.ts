@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { type ConnectionOptions, TLSSocket } from 'node:tls';
-import { POOLS, type Pool } from '../../schemas/tool.ts';
+import { POOLS, type Pool } from '../../schemas/pools.ts';
 import { frame, GrpcError, grpcHeaders, readBody, STATUS, sendMessage, sendStatus, unframe } from './grpc.ts';
 import type { TaskTokens } from './taskTokens.ts';
 import { createRules } from './temporalRules.ts';

@@ -1,6 +1,6 @@
 import proto from '@temporalio/proto';
-import type { Pool } from '../../schemas/tool.ts';
-import { lanesOf, toolQueue } from '../../workflows/contract.ts';
+import { lanesOf, type Pool } from '../../schemas/pools.ts';
+import { toolQueue } from '../../workflows/contract.ts';
 import { GrpcError, STATUS } from './grpc.ts';
 import type { TaskTokens } from './taskTokens.ts';
 
