@@ -1,7 +1,8 @@
 import { globSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { markdownTable, projectFile } from './tables.ts';
+import { markdownTable } from './markdownTable.ts';
+import { projectFile } from './tables.ts';
 
 /** An entry of package-lock.json. */
 interface LockedPackage {

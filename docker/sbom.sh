@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p sbom
-for service in api orchestrator delivery cpu network browser heavy gateway certificates; do
+for service in api orchestrator delivery browser cpu network heavy gateway certificates; do
   docker compose run --rm --no-deps -T --entrypoint node "$service" --input-type=module - "$service" \
     <docker/sbom.mjs >"sbom/$service.cdx.json.part"
   mv "sbom/$service.cdx.json.part" "sbom/$service.cdx.json"

@@ -28,10 +28,11 @@ interface PoolDefinition {
   /** Memory limit in GiB of a child process that runs a job on a caller's file. */
   jobMemory: number;
   /**
-   * Whether its tools process content of strangers in large programs. Its containers then may create namespaces, in which
-   * these programs run, and reach nothing but the gateway: no secret fields, no quotes and no DNS records.
+   * Whether its tools process content of strangers in large programs, such as Chromium. Its containers then reach nothing but
+   * the gateway, so that its tools have no secret fields, quotes and DNS records, and they may create the namespaces in which
+   * the programs run.
    */
-  gateway: boolean;
+  confined: boolean;
   container: {
     /** Memory in GiB: limit, and what Kubernetes reserves. */
     memory: { limit: number; request: number };
@@ -44,14 +45,15 @@ interface PoolDefinition {
     /** Scaling by KEDA: maximum number of workers, and calls that wait per worker before another is added. */
     scaling: { maxReplicas: number; backlog: number };
   };
-  /** What its image has beside the code. */
   image: {
-    /** What is installed and why, in lines of at most 118 characters. */
-    comment: readonly string[];
-    /** Debian packages. */
-    packages: readonly string[];
-    /** Shell command that follows the installation. */
-    command?: string;
+    /** Debian packages that its image has beside the code. Default: none. */
+    install?: {
+      packages: readonly string[];
+      /** What they are for, in lines of at most 118 characters. */
+      comment: readonly string[];
+      /** Shell command that follows their installation. */
+      command?: string;
+    };
     /** Largest size in MB. */
     megabytes: number;
   };
@@ -67,7 +69,7 @@ const DEFINITIONS = {
     slots: (cores) => Math.ceil(1.5 * Math.min(4, cores)),
     slotsText: '3 for 2 cores, at most 6; a browser of 150 MB for each',
     jobMemory: 1,
-    gateway: true,
+    confined: true,
     container: {
       memory: { limit: 4, request: 1 },
       cpuShares: 256,
@@ -76,12 +78,14 @@ const DEFINITIONS = {
       scaling: { maxReplicas: 4, backlog: 4 },
     },
     image: {
-      comment: ['Chromium, its sandbox, the filter lists for ads and trackers, and fonts for all scripts.'],
-      packages: [
-        ...['chromium-headless-shell', 'chromium-sandbox', 'iproute2', 'webext-ublock-origin-chromium'],
-        ...['fontconfig', 'fonts-liberation', 'fonts-dejavu-core', 'fonts-noto-core', 'fonts-noto-cjk'],
-        'fonts-noto-color-emoji',
-      ],
+      install: {
+        comment: ['Chromium, its sandbox, the filter lists for ads and trackers, and fonts for all scripts.'],
+        packages: [
+          ...['chromium-headless-shell', 'chromium-sandbox', 'iproute2', 'webext-ublock-origin-chromium'],
+          ...['fontconfig', 'fonts-liberation', 'fonts-dejavu-core', 'fonts-noto-core', 'fonts-noto-cjk'],
+          'fonts-noto-color-emoji',
+        ],
+      },
       megabytes: 2600,
     },
   },
@@ -95,7 +99,7 @@ const DEFINITIONS = {
     thread: true,
     // The largest images that watermark-image accepts, lossless WebP of 40 megapixels, were measured to need 1.25 GB.
     jobMemory: 2,
-    gateway: false,
+    confined: false,
     container: {
       memory: { limit: 4, request: 1 },
       cpuShares: 256,
@@ -103,8 +107,10 @@ const DEFINITIONS = {
       scaling: { maxReplicas: 6, backlog: 10 },
     },
     image: {
-      comment: ['Fonts for watermark texts in any script.'],
-      packages: ['fontconfig', 'fonts-noto-core', 'fonts-noto-cjk', 'fonts-noto-color-emoji'],
+      install: {
+        comment: ['Fonts for watermark texts in any script.'],
+        packages: ['fontconfig', 'fonts-noto-core', 'fonts-noto-cjk', 'fonts-noto-color-emoji'],
+      },
       megabytes: 1850,
     },
   },
@@ -119,7 +125,7 @@ const DEFINITIONS = {
     sureSlots: 16,
     // web-scrape was measured to need 0.4 GB for the largest page.
     jobMemory: 1,
-    gateway: false,
+    confined: false,
     container: {
       memory: { limit: 4, request: 0.5 },
       cpuShares: 512,
@@ -128,13 +134,15 @@ const DEFINITIONS = {
       scaling: { maxReplicas: 4, backlog: 50 },
     },
     image: {
-      comment: [
-        'ping for ICMP; without it the ping tool measures TCP handshakes. The program is copied to drop its file capability, with',
-        'which it cannot be executed in a container without capabilities. Docker lets every group open ICMP sockets, so ping needs',
-        'no capability.',
-      ],
-      packages: ['iputils-ping'],
-      command: 'cp /usr/bin/ping /usr/bin/ping.plain && mv /usr/bin/ping.plain /usr/bin/ping',
+      install: {
+        comment: [
+          'ping for ICMP; without it the ping tool measures TCP handshakes. The program is copied to drop its file capability, with',
+          'which it cannot be executed in a container without capabilities. Docker lets every group open ICMP sockets, so ping needs',
+          'no capability.',
+        ],
+        packages: ['iputils-ping'],
+        command: 'cp /usr/bin/ping /usr/bin/ping.plain && mv /usr/bin/ping.plain /usr/bin/ping',
+      },
       megabytes: 1600,
     },
   },
@@ -146,7 +154,7 @@ const DEFINITIONS = {
     slotsText: 'half the number of cores, at least 1',
     // image-upscale was measured to need 1.4 GB for the largest image.
     jobMemory: 3,
-    gateway: true,
+    confined: true,
     container: {
       memory: { limit: 4, request: 1 },
       cpuShares: 256,
@@ -155,15 +163,23 @@ const DEFINITIONS = {
       scaling: { maxReplicas: 4, backlog: 2 },
     },
     image: {
-      comment: [
-        "LibreOffice, its sandbox (bubblewrap), and fonts for documents: metric-compatible replacements for Microsoft's fonts, and",
-        'fonts for all scripts.',
-      ],
-      packages: [
-        ...['libreoffice-writer-nogui', 'python3-uno', 'bubblewrap', 'fontconfig', 'fonts-crosextra-carlito'],
-        ...['fonts-crosextra-caladea', 'fonts-liberation', 'fonts-dejavu-core', 'fonts-noto-core'],
-        ...['fonts-noto-cjk', 'fonts-symbola'],
-      ],
+      install: {
+        comment: [
+          "LibreOffice, its sandbox (bubblewrap), and fonts for documents: metric-compatible replacements for Microsoft's fonts, and",
+          'fonts for all scripts.',
+        ],
+        packages: [
+          ...[
+            'libreoffice-writer-nogui',
+            'python3-uno',
+            'bubblewrap',
+            'fontconfig',
+            'fonts-crosextra-carlito',
+          ],
+          ...['fonts-crosextra-caladea', 'fonts-liberation', 'fonts-dejavu-core', 'fonts-noto-core'],
+          ...['fonts-noto-cjk', 'fonts-symbola'],
+        ],
+      },
       megabytes: 2400,
     },
   },
@@ -173,12 +189,15 @@ export type Pool = keyof typeof DEFINITIONS;
 
 /**
  * The pools of workers by name. Each has its own task queues and worker processes and is scaled independently of the
- * others. A new pool is one entry here, then `npm run docs`.
+ * others. A new pool is one entry here, then `npm run docs`. Its name is one word in lower case.
  */
 export const POOL_TABLE: Readonly<Record<Pool, PoolDefinition>> = DEFINITIONS;
 
 export const isPool = (name: string): name is Pool => Object.hasOwn(DEFINITIONS, name);
 export const POOLS: readonly Pool[] = Object.keys(DEFINITIONS).filter(isPool);
+
+/** The pools whose containers reach nothing but the gateway. */
+export const CONFINED_POOLS: readonly Pool[] = POOLS.filter((pool) => POOL_TABLE[pool].confined);
 
 /** The lanes of a pool. */
 export const lanesOf = (pool: Pool): readonly Lane[] =>

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { isRecord } from './isRecord.ts';
 import { POOLS, type Pool } from './pools.ts';
-import type { ToolDefinition } from './tool.ts';
+import { secretFields, type ToolDefinition } from './tool.ts';
 
 /** All tools by name, in alphabetical order. */
 export type Registry = ReadonlyMap<string, ToolDefinition>;
@@ -31,3 +31,9 @@ export async function loadRegistry(): Promise<Registry> {
 /** Returns the pools that have at least one tool and therefore need a worker process. */
 export const poolsInUse = (registry: Registry): Pool[] =>
   POOLS.filter((pool) => [...registry.values()].some((tool) => tool.pool === pool));
+
+/** Returns the pools whose tools have secret fields, which their workers read from the API. */
+export const poolsWithSecrets = (registry: Registry): Pool[] =>
+  POOLS.filter((pool) =>
+    [...registry.values()].some((tool) => tool.pool === pool && secretFields(tool).length > 0),
+  );

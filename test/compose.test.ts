@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
 import { VARIABLES } from '../schemas/env.ts';
+import { CONFINED_POOLS, POOLS } from '../schemas/pools.ts';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 
 /** Services of this project that run no worker of a pool and no API. */
@@ -35,8 +36,8 @@ interface Service {
 
 /** Longer than the time limit of any call, from the API contract, in seconds. */
 const LONGEST_CALL_S = 100;
-/** Pools that reach nothing but the gateway. */
-const CONFINED = ['browser', 'heavy'];
+const CONFINED: readonly string[] = CONFINED_POOLS;
+const OPEN = POOLS.filter((pool) => !CONFINED.includes(pool));
 /** Variables that the images set themselves, so that the Compose file need not set them. */
 const IN_THE_IMAGE = ['HOST', 'PORT', 'INTERNAL_PORT', 'DATA_DIR', 'NODE_ENV'];
 /** Variables for programs that are not installed; the images install theirs. */
@@ -140,6 +141,13 @@ test('.dockerignore lets through what the Dockerfile copies', (t) => {
     );
 });
 
+test('the images contain everything that the stage of the code copies', (t) => {
+  const stage = stages().get('code') ?? '';
+  const [, moved = ''] = /mv (package\.json .*) \/code\/$/m.exec(stage) ?? [];
+  const copied = [...stage.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, sources = '']) => sources.split(' '));
+  t.deepEqual(moved.split(' ').sort(), copied.sort());
+});
+
 test('no image downloads GPU libraries', (t) => {
   t.regex(stages().get('dependencies') ?? '', /^ENV ONNXRUNTIME_NODE_INSTALL=skip\n[\s\S]*npm install/m);
 });
@@ -203,7 +211,7 @@ test("services that connect to addresses from callers or owners have outside acc
     if (name === 'api' || name === 'orchestrator') continue;
     t.deepEqual(environment.OWN_PORTS?.split(',').sort(), reachable.toSorted(), name);
   }
-  t.deepEqual(open.map(([name]) => name).sort(), ['cpu', 'delivery', GATEWAY, 'network'].sort());
+  t.deepEqual(open.map(([name]) => name).sort(), ['delivery', GATEWAY, ...OPEN].sort());
 });
 
 /** Returns the internal networks of a service, which have no access to the outside. */
@@ -238,11 +246,10 @@ test('Temporal requires certificates, and each volume of private keys has one ki
   const owners: Record<string, string[]> = {
     'temporal-ca': [],
     'temporal-server': ['temporal'],
-    'temporal-client': ['api', 'cpu', 'delivery', GATEWAY, 'network', 'orchestrator', 'temporal-setup'],
+    'temporal-client': ['api', 'delivery', GATEWAY, 'orchestrator', 'temporal-setup', ...OPEN],
     'temporal-ui': ['temporal-ui'],
     'temporal-gateway': [GATEWAY],
-    'temporal-browser': ['browser'],
-    'temporal-heavy': ['heavy'],
+    ...Object.fromEntries(CONFINED.map((pool) => [`temporal-${pool}`, [pool]])),
   };
   t.deepEqual(issued.sort(), Object.keys(owners).sort());
   for (const [volume, expected] of Object.entries(owners)) {

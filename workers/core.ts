@@ -42,7 +42,7 @@ export async function createWorkerCore(core: Core, pool: WorkerPool): Promise<Wo
       'EGRESS_ALLOW lets callers reach these addresses',
     );
   const keyring = loadKeyring(env);
-  if (env.GATEWAY_URL !== null && !(isPool(pool) && POOL_TABLE[pool].gateway))
+  if (env.GATEWAY_URL !== null && !(isPool(pool) && POOL_TABLE[pool].confined))
     throw new EnvError(`GATEWAY_URL: the pool ${pool} needs MongoDB`);
   // Opened before the SDK's runtime starts, because a started runtime keeps the process alive after an error.
   const store =

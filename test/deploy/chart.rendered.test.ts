@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { machineEnv } from '../../dev/host.mjs';
-import { lanesOf, POOLS } from '../../schemas/pools.ts';
+import { CONFINED_POOLS, lanesOf, POOLS } from '../../schemas/pools.ts';
+import { loadRegistry, poolsWithSecrets } from '../../schemas/registry.ts';
 import { toolQueue } from '../../workflows/contract.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { helm as helmProgram } from '../provision/items/helm.ts';
@@ -22,10 +23,8 @@ const TLS = [
   'temporal.tls.serverCa.name=temporal-ca',
   'temporal.tls.serverName=frontend.temporal',
 ];
-/** Pools that process content of strangers. */
-const CONFINED = ['browser', 'heavy'];
-/** Pools whose tools have secret fields, which their workers read from the API. */
-const VAULT_READERS = ['cpu', 'network'];
+const CONFINED: readonly string[] = CONFINED_POOLS;
+const VAULT_READERS: readonly string[] = poolsWithSecrets(await loadRegistry());
 
 const readYaml = (path: string) => recordAt(parse(readFileSync(path, 'utf8'), { merge: true }));
 const compose = recordAt(readYaml('docker-compose.yml'), 'services');
@@ -156,14 +155,14 @@ test('policies deny everything except what the networks of Compose allow', (t) =
     t.deepEqual(allowed(objects, component, 'egress'), expected.sort(), component);
   }
   const entrances: Record<string, string[]> = {
-    api: ['any http', 'cpu internal', 'network internal', 'test internal'],
-    gateway: CONFINED.flatMap((pool) => [`${pool} targets`, `${pool} temporal`]),
+    api: ['any http', ...VAULT_READERS.map((pool) => `${pool} internal`), 'test internal'].sort(),
+    gateway: CONFINED.flatMap((pool) => [`${pool} targets`, `${pool} temporal`]).sort(),
   };
   for (const component of components)
     t.deepEqual(allowed(objects, component, 'ingress'), entrances[component] ?? [], component);
 });
 
-test('browser and heavy resolve no names, and find the gateway by the variables of its Service', (t) => {
+test('confined pools resolve no names, and find the gateway by the variables of its Service', (t) => {
   const objects = render();
   const service = ofKind(objects, 'Service').find((it) => componentOf(it) === 'gateway');
   const name = String(recordAt(service, 'metadata').name);
@@ -248,7 +247,7 @@ test('KEDA reads the queues with the same certificates, and is refused where it 
     ['cert temporal-client/tls.crt', 'key temporal-client/tls.key', 'ca temporal-ca/ca.crt'],
   );
   const scaled = ofKind(objects, 'ScaledObject');
-  t.is(scaled.length, 5);
+  t.is(scaled.length, POOLS.length + 1);
   const triggers = scaled.flatMap((object) => recordsAt(recordAt(object, 'spec').triggers));
   t.deepEqual(
     triggers.map((trigger) => recordAt(trigger, 'metadata').taskQueue).sort(),

@@ -1,21 +1,20 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
+import { CONFINED_POOLS } from '../../schemas/pools.ts';
 import { issue } from '../../workers/certificates/issue.ts';
 
 const run = promisify(execFile);
-const FOLDERS = ['ca', 'server', 'client', 'ui', 'gateway', 'browser', 'heavy'];
-const OWNERS = FOLDERS.slice(1);
+const OWNERS = ['server', 'client', 'ui', 'gateway', ...CONFINED_POOLS];
 
 async function makeFolder(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'certificates-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
-  for (const name of FOLDERS) await mkdir(join(folder, name));
   return folder;
 }
 

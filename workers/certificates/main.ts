@@ -1,16 +1,16 @@
 import { X509Certificate } from 'node:crypto';
-import { chownSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runMain } from '../../platform/runMain.ts';
 import { EnvError } from '../../schemas/env.ts';
-import { POOL_TABLE, POOLS } from '../../schemas/pools.ts';
+import { CONFINED_POOLS } from '../../schemas/pools.ts';
 import { type Issued, issue } from './issue.ts';
 
 // Creates the certificates for Temporal in the folders of its services, and renews those that expire soon. Idempotent.
 //   main.ts [--rotate] FOLDER   --rotate replaces every certificate and both CAs
 //
-// FOLDER has one folder per owner, each of which is a volume that only this owner mounts. Two CAs: `temporal` signs the
+// FOLDER gets one folder per owner, each of which is a volume that only this owner mounts. Two CAs: `temporal` signs the
 // server's certificate and those of clients that may use all of Temporal; `gateway` signs those of the gateway and of the
 // workers behind it, which the Temporal server therefore rejects.
 
@@ -39,13 +39,12 @@ const LEAVES: readonly Leaf[] = [
   { folder: 'client', file: 'tls', ca: 'temporal', name: 'utility-tools' },
   { folder: 'ui', file: 'tls', ca: 'temporal', name: 'temporal-ui' },
   { folder: 'gateway', file: 'tls', ca: 'gateway', name: 'gateway', dnsNames: ['gateway'] },
-  ...POOLS.filter((pool) => POOL_TABLE[pool].gateway).map(
-    (pool): Leaf => ({ folder: pool, file: 'tls', ca: 'gateway', name: pool }),
-  ),
+  ...CONFINED_POOLS.map((pool): Leaf => ({ folder: pool, file: 'tls', ca: 'gateway', name: pool })),
 ];
 
 /** Writes a file that only its owner can read. The name appears when the file is complete. */
 function write(path: string, content: string, owner: number): void {
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, content, { mode: 0o400 });
   if (process.getuid?.() === 0) chownSync(`${path}.new`, owner, owner);
   renameSync(`${path}.new`, path);

@@ -30,7 +30,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 
 {{- /* Returns "true" for the components that process content of strangers, and reach nothing but the gateway. */}}
 {{- define "utility-tools.confined" -}}
-{{ if has .component (list "browser" "heavy") }}true{{ end }}
+{{ if (get (fromYaml (.root.Files.Get "files/pools.yml")) .component | default dict).confined }}true{{ end }}
 {{- end }}
 
 {{- /* `<VARIABLE>: <reference>` of the secrets that a component reads. */}}
@@ -129,7 +129,7 @@ TEMPORAL_TLS_CLIENT_KEY_PATH: /certificates/tls.key
 {{- end }}
 {{- end }}
 
-{{- /* Security context of the containers; browser and heavy create namespaces, which the profile "restricted" forbids. */}}
+{{- /* Security context of the containers; confined pools create namespaces, which the profile "restricted" forbids. */}}
 {{- define "utility-tools.securityContext" -}}
 allowPrivilegeEscalation: false
 capabilities: { drop: [ALL] }
