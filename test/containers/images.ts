@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
+import { POOL_TABLE, POOLS } from '../../schemas/pools.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { type Client, PROJECT } from './client.ts';
 import { step } from './harness.ts';
 
 /** Largest size of each image of this project, in MB. */
 const SIZES: Readonly<Record<string, number>> = {
-  ...{ api: 1550, orchestrator: 1550, delivery: 1550, gateway: 1550, certificates: 1550, network: 1600 },
-  ...{ cpu: 1850, heavy: 2400, browser: 2600 },
+  ...{ api: 1550, orchestrator: 1550, delivery: 1550, gateway: 1550, certificates: 1550 },
+  ...Object.fromEntries(POOLS.map((pool) => [pool, POOL_TABLE[pool].image.megabytes])),
 };
 /** Folders and files of the project in the images; the images of the API also have `docs`. */
 const FILES = [

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { CONFINED_POOLS, POOLS } from '../../schemas/pools.ts';
 import { recordAt } from '../helpers/json.ts';
 import { type Client, NODE_IMAGE, PROJECT } from './client.ts';
 import { step } from './harness.ts';
 import { type Attempt, isReached, readProbe } from './probe.ts';
 
-// What a process that took over the browser or heavy container can reach: the gateway, and nothing else. Each attempt is
+// What a process that took over the container of a confined pool can reach: the gateway, and nothing else. Each attempt is
 // also made from a container that may succeed, so that a failure means that the isolation works.
 
 /** An attempt, and a network of the stack from which it succeeds. */
@@ -18,7 +19,6 @@ interface Probe {
   control?: Attempt;
 }
 
-const CONFINED = ['browser', 'heavy'] as const;
 const FIXTURE = '10.99.30.10';
 /** Ports of the services, and a network whose containers may connect to them. */
 const SERVERS: [service: string, network: string, ports: readonly number[]][] = [
@@ -26,8 +26,11 @@ const SERVERS: [service: string, network: string, ports: readonly number[]][] = 
   ['api', 'services', [8080, 9090]],
   ['orchestrator', 'services', [9090]],
   ['delivery', 'services', [9090]],
-  ['cpu', 'services', [9090]],
-  ['network', 'services', [9090]],
+  ...POOLS.filter((pool) => !CONFINED_POOLS.includes(pool)).map((pool): [string, string, number[]] => [
+    pool,
+    'services',
+    [9090],
+  ]),
   // Its port for metrics; the workers reach its other ports, in their own networks.
   ['gateway', 'services', [9090]],
   ['temporal', 'services', [7233, 7234, 7235, 7243, 6933, 6934, 6935, 6939]],
@@ -95,7 +98,7 @@ export async function testIsolation(client: Client): Promise<void> {
   const ask = async (run: Client['inside'], where: string, attempts: readonly Attempt[]): Promise<string[]> =>
     JSON.parse(await run(where, script, JSON.stringify(attempts)));
 
-  await step('a compromised browser or heavy container reaches only the gateway', async () => {
+  await step('a compromised container of a confined pool reaches only the gateway', async () => {
     await using owned = new AsyncDisposableStack();
     const host = createServer((socket) => socket.destroy());
     await once(host.listen(0, '0.0.0.0'), 'listening');
@@ -115,7 +118,7 @@ export async function testIsolation(client: Client): Promise<void> {
       for (const [index, { what }] of here.entries())
         assert.ok(isReached(outcomes[index]), `control: ${what} from ${network}: ${outcomes[index]}`);
     }
-    for (const service of CONFINED) {
+    for (const service of CONFINED_POOLS) {
       const outcomes = await ask(
         client.inside,
         service,
@@ -128,7 +131,7 @@ export async function testIsolation(client: Client): Promise<void> {
       const [metrics] = await ask(client.inside, service, [{ kind: 'tcp', host: 'gateway', port: 9090 }]);
       assert.equal(metrics, 'ECONNREFUSED', `${service} reached the metrics of the gateway`);
       // The other pool has the same isolation, and is in another network.
-      const [other = ''] = CONFINED.filter((name) => name !== service);
+      const [other = ''] = CONFINED_POOLS.filter((name) => name !== service);
       const neighbour = { kind: 'tcp', host: await addressIn(client, other, other), port: 9090 } as const;
       assert.deepEqual(await ask(client.beside, other, [neighbour]), ['connected']);
       assert.notDeepEqual(await ask(client.inside, service, [neighbour]), ['connected']);
@@ -138,14 +141,14 @@ export async function testIsolation(client: Client): Promise<void> {
     }
   });
 
-  await step("Docker's resolver forwards no queries of the browser and heavy containers", async () => {
+  await step("Docker's resolver forwards no queries of the confined pools", async () => {
     const query: Attempt[] = [{ kind: 'dns', host: '127.0.0.11', name: 'example.com' }];
     const control = await client.docker(
       ...['run', '--rm', '--network', `${PROJECT}_fixture`, '--dns', FIXTURE, NODE_IMAGE],
       ...['node', '--input-type=module', '-e', script, JSON.stringify(query)],
     );
     assert.deepEqual(JSON.parse(control), ['resolved']);
-    for (const service of CONFINED)
+    for (const service of CONFINED_POOLS)
       assert.notDeepEqual(await ask(client.inside, service, query), ['resolved'], service);
   });
 
@@ -311,7 +314,7 @@ export async function testIsolation(client: Client): Promise<void> {
       '/certificates/ca.crt',
     ]);
     for (const line of modes.trim().split('\n')) assert.match(line, /^400 1000 /);
-    for (const service of ['api', 'browser', 'heavy', 'temporal-ui'])
+    for (const service of ['api', ...CONFINED_POOLS, 'temporal-ui'])
       assert.deepEqual(
         (await client.compose(['exec', '-T', service, 'ls', '/certificates'])).trim().split('\n'),
         ['ca.crt', 'tls.crt', 'tls.key'],

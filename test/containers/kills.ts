@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { POOLS } from '../../schemas/pools.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { until } from '../helpers/until.ts';
 import { assertHealthy, type Client, UP_MS, useFixture } from './client.ts';
@@ -7,7 +8,7 @@ import { signal, step } from './harness.ts';
 
 /** Every service that keeps running; each is killed once. */
 const KILLED = [
-  ...['cpu', 'network', 'browser', 'heavy', 'gateway', 'orchestrator', 'delivery', 'api'],
+  ...[...POOLS, 'gateway', 'orchestrator', 'delivery', 'api'],
   ...['temporal', 'postgresql', 'mongodb', 'proxy', 'temporal-ui', 'backup'],
 ];
 /** Tools that run when a service is killed: at least one of each pool. */

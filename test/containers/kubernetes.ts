@@ -10,6 +10,7 @@ import sharp from 'sharp';
 import { request } from 'undici';
 import { parse } from 'yaml';
 import { drain, listen } from '../../platform/listen.ts';
+import { CONFINED_POOLS } from '../../schemas/pools.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
 import { helm as helmProgram } from '../provision/items/helm.ts';
 import {
@@ -173,10 +174,8 @@ async function createSecrets(): Promise<void> {
   );
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-certificates-'));
   try {
-    for (const name of ['ca', 'server', 'client', 'ui', 'gateway', 'browser', 'heavy'])
-      await mkdir(join(folder, name));
     await run('node', ['workers/certificates/main.ts', folder], root);
-    for (const name of ['gateway', 'browser', 'heavy'])
+    for (const name of ['gateway', ...CONFINED_POOLS])
       await secret(`utility-tools-${name}`, `--from-file=${join(folder, name)}`);
   } finally {
     await rm(folder, { recursive: true });
@@ -325,7 +324,11 @@ async function main(): Promise<void> {
   await helmProgram.get(console.log);
   if (!flags.images) await provideImages(components);
 
-  const values = ['--values', join(FILES, 'values.yaml')];
+  const requests = components.map((name) => {
+    const path = `components.${name}.resources.requests`;
+    return `${path}.cpu=10m,${path}.memory=64Mi`;
+  });
+  const values = ['--values', join(FILES, 'values.yaml'), '--set', requests.join(',')];
   const release = (tag: string) => [RELEASE, CHART, ...values, '--set-string', `image.tag=${tag}`];
   const wait = ['--wait', '--timeout', `${READY_MS / 1000}s`];
 
@@ -354,9 +357,11 @@ async function main(): Promise<void> {
   });
   if (hasFailed()) return;
 
-  await step('only browser and heavy need more than the Pod Security level "restricted" allows', async () => {
+  await step('only confined pools need more than the Pod Security level "restricted" allows', async () => {
     const [first = '', ...others] = await violations();
-    assert.match(first, /^tools-utility-tools-(?:browser|heavy)-\S+ \(and 1 other pod\): seccompProfile$/);
+    const pod = `tools-utility-tools-(?:${CONFINED_POOLS.join('|')})-\\S+`;
+    const last = `and ${CONFINED_POOLS.length - 1} other pods?`;
+    assert.match(first, new RegExp(`^${pod} \\(${last}\\): seccompProfile$`));
     assert.deepEqual(others, []);
   });
   await step('helm test is green, and again with its account', async () => {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { CONFINED_POOLS } from '../../schemas/pools.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import {
   type Account,
@@ -130,8 +131,8 @@ async function main(): Promise<void> {
     spent += registry.get('smtp-test')?.price ?? 0;
     assert.equal(json.authSucceeded, true, text);
   });
-  await step('the browser and heavy pools report no missing sandbox', async () => {
-    const logs = await client.compose(['logs', '--no-log-prefix', 'browser', 'heavy']);
+  await step('the confined pools report no missing sandbox', async () => {
+    const logs = await client.compose(['logs', '--no-log-prefix', ...CONFINED_POOLS]);
     assert.doesNotMatch(logs, /unconfined|no sandbox|without a sandbox|no network namespace/i);
   });
   await testIsolation(client);

@@ -1,12 +1,28 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { parse } from 'yaml';
+import { CONFINED_POOLS, POOLS } from '../../schemas/pools.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
+import { recordAt } from '../helpers/json.ts';
 import { HTTPS_PORT, NODE_IMAGE, UI_PORT, UP_MS } from './client.ts';
 import { COMMAND_MS, env, root, run } from './harness.ts';
 import { shell } from './shell.ts';
 
 /** Port of this machine at which the proxy redirects to HTTPS. */
 const HTTP_PORT = 18_080;
+const FIXTURE = 'test/containers/fixture.yml';
+const POOL_SERVICES = 'test/containers/pools.json';
+
+/** Settings with which a pool reaches the fixture, for Compose: a confined pool through the gateway. */
+function poolServices(fixture: unknown): Record<string, unknown> {
+  const { environment } = recordAt(fixture, 'services', 'api');
+  return Object.fromEntries(
+    POOLS.map((pool) => [
+      pool,
+      CONFINED_POOLS.includes(pool) ? { environment } : { environment, networks: { fixture: null } },
+    ]),
+  );
+}
 
 /** Copies all files of the project that git does not ignore, and writes .env. @param project name for Compose */
 export async function copyProject(folder: string, project: string): Promise<void> {
@@ -27,9 +43,11 @@ export async function copyProject(folder: string, project: string): Promise<void
     (text, [name, value]) => text.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${value}`),
     example,
   );
+  const services = poolServices(parse(await readFile(join(folder, FIXTURE), 'utf8'), { merge: true }));
+  await writeFile(join(folder, POOL_SERVICES), JSON.stringify({ services }));
   const fixture = join(folder, 'fixture');
   const extra = [
-    'COMPOSE_FILE=docker-compose.yml:test/containers/fixture.yml',
+    `COMPOSE_FILE=docker-compose.yml:${FIXTURE}:${POOL_SERVICES}`,
     `HTTP_PORT=${HTTP_PORT}`,
     `HTTPS_PORT=${HTTPS_PORT}`,
     `TEMPORAL_UI_PORT=${UI_PORT}`,

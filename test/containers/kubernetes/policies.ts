@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { POOL_TABLE, POOLS, type Pool } from '../../../schemas/pools.ts';
+import { loadRegistry, poolsWithSecrets } from '../../../schemas/registry.ts';
 import { recordAt, recordsAt } from '../../helpers/json.ts';
 import { root, run } from '../harness.ts';
 import { type Attempt, isReached, readProbe } from '../probe.ts';
@@ -11,15 +13,19 @@ const INTERNET = 'the Internet';
 /** Has an address of the private ranges, as the node. */
 const KUBERNETES = 'the API server of Kubernetes';
 
+const vaultReaders = poolsWithSecrets(await loadRegistry());
+
+function allowedTo(pool: Pool): readonly string[] {
+  if (POOL_TABLE[pool].confined) return GATEWAY;
+  return [...SERVERS, INTERNET, ...(vaultReaders.includes(pool) ? API : [])];
+}
+
 /** The servers that the network policies of the chart allow the pods of each component to reach. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   api: [...SERVERS, INTERNET],
   orchestrator: SERVERS,
   delivery: [...SERVERS, INTERNET],
-  cpu: [...SERVERS, INTERNET, ...API],
-  network: [...SERVERS, INTERNET, ...API],
-  browser: GATEWAY,
-  heavy: GATEWAY,
+  ...Object.fromEntries(POOLS.map((pool) => [pool, allowedTo(pool)])),
   gateway: [...SERVERS, INTERNET],
   backup: [...DNS, 'mongodb:27017'],
   test: [...SERVERS, ...API],
