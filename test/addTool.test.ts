@@ -1,74 +1,20 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import sharp from 'sharp';
 import { makeAccount, withStore } from './helpers/account.ts';
 import { listen } from './helpers/egress.ts';
 import { recordAt, recordsAt } from './helpers/json.ts';
 import { NEW_TOOLS } from './helpers/newTools.ts';
-import { startDatabase, startNamespace } from './helpers/stack.ts';
+import { copyProject, runIn, startCopy } from './helpers/projectCopy.ts';
 import { until } from './helpers/until.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const SOURCES = [
-  'activities',
-  'api',
-  'clients',
-  'dev',
-  'docs',
-  'egress',
-  'schemas',
-  'platform',
-  'store',
-  'test',
-  'workers',
-  'workflows',
-  'ava.config.js',
-  'package.json',
-  'package-lock.json',
-  'tsconfig.json',
-  'README.md',
-];
 const TOOLS = Object.values(NEW_TOOLS);
-
-type StackModule = typeof import('../dev/stack.ts');
-const isStackModule = (module: object): module is StackModule =>
-  'startService' in module && 'defaultPools' in module;
-
-/** Copies the source tree to a temporary folder and adds these files. No existing file is changed. */
-async function copyWith(t: ExecutionContext, files: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'utility-tools-copy-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  for (const name of SOURCES) await cp(join(root, name), join(folder, name), { recursive: true });
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  for (const [path, text] of Object.entries(files)) {
-    await mkdir(join(folder, path, '..'), { recursive: true });
-    await writeFile(join(folder, path), text, { flag: 'wx' });
-  }
-  return folder;
-}
-
-/** Runs a program in the copy. Resolves with its output. */
-async function runIn(folder: string, args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, args, {
-    cwd: folder,
-    // A minimal environment, so that the test runner in the copy does not notice the test runner around it.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR },
-    timeout: 120_000,
-  });
-  return stdout;
-}
 
 test('a new tool of each kind can be added without changing an existing file', async (t) => {
   await using owned = new AsyncDisposableStack();
-  const folder = await copyWith(t, Object.assign({}, ...TOOLS.map(({ files }) => files)));
-  const { mongodbUri } = owned.adopt(await startDatabase(), (it) => it.stop());
-  const { temporalAddress, namespace } = owned.adopt(await startNamespace(), (it) => it.stop());
+  const folder = await copyProject(t, Object.assign({}, ...TOOLS.map(({ files }) => files)));
   const image = await sharp({ create: { width: 16, height: 12, channels: 3, background: 'red' } })
     .png()
     .toBuffer();
@@ -76,29 +22,7 @@ test('a new tool of each kind can be added without changing an existing file', a
   owned.defer(() => void site.close());
   const url = `http://127.0.0.1:${await listen(site)}/`;
 
-  const module: object = await import(pathToFileURL(join(folder, 'dev/stack.ts')).href);
-  if (!isStackModule(module)) throw new Error('dev/stack.ts has changed');
-  const service = owned.adopt(
-    await module.startService({
-      env: {
-        NODE_ENV: 'test',
-        PORT: '0',
-        INTERNAL_PORT: '0',
-        RATE_LIMIT: 'off',
-        LOG_LEVEL: 'warn',
-        EGRESS_ALLOW: '127.0.0.0/8',
-        DATA_DIR: join(folder, '.data'),
-        MONGODB_URI: mongodbUri,
-        TEMPORAL_ADDRESS: temporalAddress,
-        TEMPORAL_NAMESPACE: namespace,
-      },
-      pools: ['orchestrator', 'cpu', 'network'],
-      logDir: join(folder, '.data/logs'),
-      log: (line) => t.log(line),
-    }),
-    (it) => it.stop(),
-  );
-  const { baseUrl } = service;
+  const { baseUrl, mongodbUri } = await startCopy(t, owned, folder, ['orchestrator', 'cpu', 'network']);
   const account = await makeAccount({ mongodbUri, baseUrl }, 100);
 
   let left = 100;
@@ -150,7 +74,7 @@ test('a tool consists of three files, and of a fourth if it decodes files of cal
 });
 
 test('a price is changed by editing one line and running `npm run docs`', async (t) => {
-  const folder = await copyWith(t, {});
+  const folder = await copyProject(t, {});
   const definition = join(folder, 'schemas/tools/hash-text.ts');
   const before = await readFile(definition, 'utf8');
   t.is(before.match(/^ {2}price: 1,$/gm)?.length, 1);
