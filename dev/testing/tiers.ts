@@ -1,11 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
 
 /**
- * Matches the test files of the slow tier: fault injection, load, random input, the corpus of pages, the client packages, and
- * files about one topic of a tool, of the dashboard or of the deployment (`tool.topic.test.ts`).
+ * Matches the test files of the slow tier: fault injection, load, random input, the corpus of pages, the client packages, short
+ * runs of the benchmark and the comparisons, and files about one topic of a tool, of the dashboard or of the deployment
+ * (`tool.topic.test.ts`).
  */
 const SLOW =
-  /^test\/(?:(?:chaos|load|fuzz|browser|clients)\/|(?:tools|dashboard|deploy)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
+  /^test\/(?:(?:chaos|load|fuzz|browser|clients|bench|quality)\/|(?:tools|dashboard|deploy)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
 /** Matches the source of a test file that starts servers or a stack of its own, which makes it a slow one too. */
 const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers)\(/;
 /** Matches the source of a test file of a tool that starts browsers of its own; the contract test calls these tools too. */
@@ -15,7 +16,7 @@ const OWN_BROWSERS = /\bopenBrowsers\(/;
  * time, and no light test file.
  */
 const HEAVY =
-  /^test\/(?:(?:load|chaos|fuzz|browser|clients)\/|tools\/(?:(?:website-screenshot|html-to-image|picture-options)\.|(?:word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test)|\S+\.browser\.)/;
+  /^test\/(?:(?:load|chaos|fuzz|browser|clients|bench|quality)\/|tools\/(?:(?:website-screenshot|html-to-image|picture-options)\.|(?:word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test)|\S+\.browser\.)/;
 /** Matches heavy test files that need the whole machine, because they wait for queues to grow or to become empty. */
 const ALONE = /^test\/load\//;
 /**

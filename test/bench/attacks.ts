@@ -92,13 +92,13 @@ async function repeatAttack({ hostname, port }: URL, key: string, attack: Attack
   }
 }
 
-// Started by connections.ts as a process of its own: attacks.ts NAME BASE_URL KEY
+// Started by connections.ts as a process of its own: attacks.ts NAME BASE_URL KEY SHARE, the last of the connections
 if (import.meta.main) {
-  const [name = '', baseUrl = '', key = ''] = process.argv.slice(2);
+  const [name = '', baseUrl = '', key = '', share] = process.argv.slice(2);
   const attacks = ATTACKS[name];
   if (attacks === undefined) throw new Error(`no attack ${name}`);
   setPriority(LOWEST_PRIORITY);
-  for (let index = 0; index < attacks.connections; index++) {
+  for (let index = 0; index < attacks.connections * Number(share); index++) {
     void repeatAttack(new URL(baseUrl), key, attacks.attack);
     if (index % BURST === BURST - 1) await sleep(10);
   }

@@ -13,6 +13,7 @@ import { processesWith } from '../helpers/processes.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { type Competitor, startCompetitors } from './competitors.ts';
 import { type Measured, measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 export interface BrowserRow {
   page: keyof typeof PAGES;
@@ -50,8 +51,6 @@ export interface BrowserFigures {
   configurations: Record<'bare' | 'windows' | 'ours', string>;
 }
 
-const RUNS_PER_ROUND = 20;
-const FEEDS = 3;
 const SIMPLE = `<!doctype html><title>Simple</title><style>body{font:16px sans-serif}</style><h1>A simple page</h1>${'<p>Some text on it.</p>'.repeat(30)}<img src="/dot.svg" width="200" height="200">`;
 const SCRIPTED = `${SIMPLE}<script>document.body.append('And a script that says so.')</script>`;
 /**
@@ -112,7 +111,11 @@ const medianBy = <T>(items: readonly T[], of: (item: T) => number): T => {
  *
  * @param pages the website from `startPages`
  */
-export async function benchBrowser(stack: Stack, pages: Site, rounds: number): Promise<BrowserFigures> {
+export async function benchBrowser(
+  stack: Stack,
+  pages: Site,
+  { rounds, runs: runsPerRound, warmUp, concurrencies, feeds }: Sizes['browser'],
+): Promise<BrowserFigures> {
   await using bare = await startBare(await findBrowser());
   await using windows = await startBare(await findFullChromium());
   await using others = await startCompetitors();
@@ -142,10 +145,10 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
             }
           : null,
     });
-    await once(2 * BROWSERS);
+    await once(warmUp);
     const runs: BrowserRow[] = [];
     for (let round = 0; round < rounds; round++) {
-      const run = await once(RUNS_PER_ROUND);
+      const run = await once(runsPerRound);
       runs.push({
         page,
         concurrency,
@@ -161,9 +164,9 @@ export async function benchBrowser(stack: Stack, pages: Site, rounds: number): P
 
   const rows: BrowserRow[] = [];
   for (const page of ['still', 'scripted'] as const)
-    for (const concurrency of [1, 4]) rows.push(await row(page, concurrency));
+    for (const concurrency of concurrencies) rows.push(await row(page, concurrency));
   const endless = call('website-screenshot', { url: `${pages.origin}/feed`, fullPage: true, format: 'jpeg' });
-  const feed = await measure(FEEDS, 1, endless);
+  const feed = await measure(feeds, 1, endless);
   const own = processesWith(`ut-browsers-${stack.pid('browser')}-`).find(isBrowser);
   return {
     rows,

@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { makeAccount } from '../helpers/account.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { type Measured, measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 const QUEUE = 'bench';
 
@@ -21,7 +22,11 @@ export interface CallsRow {
  * Compares HTTP calls of hash-text with a minimal workflow of one activity on the same Temporal server. The runs are
  * short and alternate, so that other load on the machine affects both alike.
  */
-export async function benchCalls(stack: Stack, rounds: number): Promise<CallsRow[]> {
+export async function benchCalls(
+  stack: Stack,
+  { rounds, concurrencies, calls, warmUp }: Sizes['calls'],
+): Promise<CallsRow[]> {
+  Runtime.install({ logger: new DefaultLogger('WARN') });
   await using open = new AsyncDisposableStack();
   const native = open.adopt(await NativeConnection.connect({ address: stack.temporalAddress }), (it) =>
     it.close(),
@@ -53,12 +58,12 @@ export async function benchCalls(stack: Stack, rounds: number): Promise<CallsRow
   };
 
   const rows: CallsRow[] = [];
-  for (const concurrency of [1, 8, 32]) {
-    await measure(10, concurrency, bare);
-    await measure(10, concurrency, call);
+  for (const concurrency of concurrencies) {
+    await measure(warmUp, concurrency, bare);
+    await measure(warmUp, concurrency, call);
     const runs: { bare: Measured; call: Measured }[] = [];
     for (let round = 0; round < rounds; round++) {
-      const times = concurrency === 1 ? 50 : concurrency * 8;
+      const times = concurrency === 1 ? calls.alone : concurrency * calls.each;
       runs.push({
         bare: await measure(times, concurrency, bare),
         call: await measure(times, concurrency, call),

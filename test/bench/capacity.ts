@@ -8,6 +8,7 @@ import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
 import type { NetworkTarget } from './network.ts';
 import { cpuByOwner, ownedProcesses, shareOf } from './processes.ts';
+import type { Sizes } from './sizes.ts';
 
 /** What one call of a tool costs. */
 export interface CapacityRow {
@@ -38,8 +39,6 @@ export interface Capacity {
 }
 
 const CONCURRENCY = 4;
-const WARM_UP = 8;
-const IDLE_MS = 20_000;
 const CREDITS = 1_000_000;
 
 const { EventType } = temporalProto.temporal.api.enums.v1;
@@ -107,6 +106,7 @@ export async function benchCapacity(
   stack: Stack,
   servers: { mongod: { pid: number | undefined }; temporal: { pid: number | undefined } },
   target: NetworkTarget,
+  { share, warmUp, idleMs }: Sizes['capacity'],
 ): Promise<Capacity> {
   await using open = new AsyncDisposableStack();
   const mongodb = open.adopt(await new MongoClient(stack.mongodbUri).connect(), (it) => it.close());
@@ -134,19 +134,19 @@ export async function benchCapacity(
   };
 
   const account = await makeAccount(stack, CREDITS);
-  const works = worksOf(target);
+  const works = worksOf(target).map((work) => ({ ...work, times: Math.ceil(work.times * share) }));
   const call = async (tool: string, input: object) => {
     const response = await account.call(tool, input);
     if (response.status !== 200) throw new Error(`${tool}: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   };
-  for (const { tool, input } of works) await measure(WARM_UP, CONCURRENCY, () => call(tool, input));
+  for (const { tool, input } of works) await measure(warmUp, CONCURRENCY, () => call(tool, input));
 
   const [quietCpu, quietOperations] = [cpu(), await operations()];
-  await sleep(IDLE_MS);
+  await sleep(idleMs);
   const idle = {
-    cpu: scaled(perCall(quietCpu, cpu(), {}, 0, 1), 1000 / IDLE_MS),
-    operations: scaled(perCall(quietOperations, await operations(), {}, 0, 1), 1000 / IDLE_MS),
+    cpu: scaled(perCall(quietCpu, cpu(), {}, 0, 1), 1000 / idleMs),
+    operations: scaled(perCall(quietOperations, await operations(), {}, 0, 1), 1000 / idleMs),
   };
 
   const rows: CapacityRow[] = [];

@@ -1,21 +1,15 @@
-import { execFile, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { findBrowser } from '../helpers/browser.ts';
 import { isRecord } from '../helpers/json.ts';
+import { screenshotLibraries } from '../provision/items/comparisons.ts';
 
-/**
- * Other screenshot libraries. They are not dependencies of the project, because they are large and only used by this
- * benchmark.
- */
-const PACKAGES = ['capture-website@5.1.0', 'browserless@10.12.13', 'puppeteer@24.43.1'];
 export type Competitor = 'capture-website' | 'browserless';
 
-const INSTALL_MS = 300_000;
 const START_MS = 60_000;
 const SHOT_MS = 60_000;
 
@@ -25,16 +19,14 @@ export interface Competitors extends AsyncDisposable {
   shoot(competitor: Competitor, url: string): Promise<void>;
 }
 
-/** Installs the libraries from npm into a temporary folder and starts their process. */
+/** Starts the process of the libraries, in a temporary folder from which it finds them. */
 export async function startCompetitors(): Promise<Competitors> {
   await using open = new AsyncDisposableStack();
   const folder = open.adopt(await mkdtemp(join(tmpdir(), 'bench-competitors-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
   );
-  await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-  // Without install scripts, because puppeteer's script would download a browser.
-  const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...PACKAGES];
-  await promisify(execFile)('npm', install, { cwd: folder, timeout: INSTALL_MS });
+  const packages = await screenshotLibraries.get(console.error);
+  await symlink(join(packages, 'node_modules'), join(folder, 'node_modules'));
   const script = join(folder, 'competitors.mjs');
   await copyFile(fileURLToPath(new URL('./competitors.mjs', import.meta.url)), script);
 

@@ -7,6 +7,7 @@ import { makeAccount } from '../helpers/account.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { ATTACKS } from './attacks.ts';
 import { type Measured, measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 export interface ConnectionsRow {
   /** Name of the attack that runs during the calls. */
@@ -19,10 +20,6 @@ export interface ConnectionsRow {
   memory: number;
 }
 
-const CALLS = 100;
-const WARM_UP = 20;
-/** Milliseconds from the start of an attack until its connections are open. */
-const ATTACK_STARTS_MS = 5000;
 const ATTACKER = fileURLToPath(new URL('attacks.ts', import.meta.url));
 
 /** Runs an attack in a process of its own while `work` runs. */
@@ -30,14 +27,15 @@ async function underAttack<T>(
   name: string,
   baseUrl: string,
   key: string,
+  { share, openMs }: Sizes['connections'],
   work: () => Promise<T>,
 ): Promise<T> {
-  const attacker = spawn(process.execPath, [ATTACKER, name, baseUrl, key], {
+  const attacker = spawn(process.execPath, [ATTACKER, name, baseUrl, key, String(share)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const ended = once(attacker, 'exit');
   try {
-    await sleep(ATTACK_STARTS_MS);
+    await sleep(openMs);
     if (attacker.exitCode !== null) throw new Error(`the attack "${name}" ended with ${attacker.exitCode}`);
     return await work();
   } finally {
@@ -47,7 +45,7 @@ async function underAttack<T>(
 }
 
 /** Measures the calls of one caller and the memory of the API while other connections attack the API. */
-export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> {
+export async function benchConnections(stack: Stack, sizes: Sizes['connections']): Promise<ConnectionsRow[]> {
   const [caller, other] = [await makeAccount(stack, 1_000_000), await makeAccount(stack, 1_000_000)];
   const call = async (index: number) => {
     const response = await caller.call('hash-text', { text: `bench ${index}` });
@@ -56,9 +54,9 @@ export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> 
   };
   const memory = (): number =>
     Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${stack.pid('api')}/status`, 'utf8'))?.[1]) / 1024;
-  const calls = () => measure(CALLS, 1, call);
+  const calls = () => measure(sizes.calls, 1, call);
 
-  await measure(WARM_UP, 1, call);
+  await measure(sizes.warmUp, 1, call);
   const rows: ConnectionsRow[] = [];
   let before = await calls();
   for (const attackName of Object.keys(ATTACKS)) {
@@ -67,7 +65,7 @@ export async function benchConnections(stack: Stack): Promise<ConnectionsRow[]> 
       most = Math.max(most, memory());
     }, 100);
     try {
-      const during = await underAttack(attackName, stack.baseUrl, other.toolsKey, calls);
+      const during = await underAttack(attackName, stack.baseUrl, other.toolsKey, sizes, calls);
       const after = await calls();
       rows.push({
         attackName,

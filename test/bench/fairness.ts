@@ -9,21 +9,12 @@ import { listen } from '../helpers/egress.ts';
 import { isRecord } from '../helpers/json.ts';
 import { makeDocx } from '../helpers/office.ts';
 import { type Stack, type StackOptions, startStack } from '../helpers/stack.ts';
+import type { Sizes } from './sizes.ts';
 
-/** Calls that a flooding account keeps open at the same time: the limit of running calls of an account in one pool. */
-const CONCURRENCY = 64;
-/** Numbers of flooding accounts to measure; each number gets a row. */
-const FLOODERS = (process.env.BENCH_FLOODERS ?? '1,4,10').split(',').map(Number);
-/** Pools or flooding tools to measure. Default: all. */
-const ONLY = process.env.BENCH_FAIRNESS?.split(',') ?? [];
 /** Factor by which the allowed delay increases when several accounts flood the pool instead of one. */
 const SEVERAL = 4;
-/** Number of sequential calls that the other account makes. */
-const CALLS = Number(process.env.BENCH_FAIRNESS_CALLS ?? 60);
 /** A row ends after this many seconds even if fewer calls were made. */
 const LONGEST_ROW_S = 120;
-/** Milliseconds between the start of the flood and the first measured call, in which the queue fills. */
-const FILL_MS = 3000;
 /** Milliseconds that a flooding account waits after a refused call without a `Retry-After` header. */
 const REFUSED_MS = 1000;
 /** Milliseconds after which the slow target of http-request responds. */
@@ -45,9 +36,9 @@ interface Scenario {
   flood: Call;
   /** The cheapest call of the pool, which the other account makes. */
   other: Call;
-  /** Calls that each flooding account keeps open. Default: `CONCURRENCY`. */
+  /** Calls that each flooding account keeps open. Default: that of the sizes. */
   concurrency?: number;
-  /** Numbers of flooding accounts to measure. Default: `FLOODERS`. */
+  /** Numbers of flooding accounts to measure. Default: those of the sizes. */
   flooders?: readonly number[];
 }
 
@@ -99,12 +90,12 @@ async function flood(
   return done;
 }
 
-async function callSequentially(account: TestAccount, { tool, body }: Call) {
+async function callSequentially(account: TestAccount, { tool, body }: Call, count: number) {
   const durations: number[] = [];
   let refused = 0;
   let unavailable = 0;
   const end = performance.now() + LONGEST_ROW_S * 1000;
-  for (let i = 0; i < CALLS && performance.now() < end; i++) {
+  for (let i = 0; i < count && performance.now() < end; i++) {
     const start = performance.now();
     const response = await account.call(tool, body);
     const text = await response.text();
@@ -153,17 +144,22 @@ async function slowestPhases(stack: Stack, accountId: string, since: number): Pr
   return slowest.phases;
 }
 
-async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<FairnessRow> {
-  const { pool, other, concurrency = CONCURRENCY } = scenario;
+async function run(
+  stack: Stack,
+  scenario: Scenario,
+  flooders: number,
+  sizes: Sizes['fairness'],
+): Promise<FairnessRow> {
+  const { pool, other, concurrency = sizes.concurrency } = scenario;
   const account = await makeAccount(stack, 1_000_000);
-  await callSequentially(account, other);
-  const idle = await callSequentially(account, other);
+  await callSequentially(account, other, sizes.calls);
+  const idle = await callSequentially(account, other, sizes.calls);
   const accounts = await Promise.all(Array.from({ length: flooders }, () => makeAccount(stack, 1_000_000)));
   const over = new AbortController();
   const since = Date.now();
   const floods = Promise.all(accounts.map((each) => flood(each, scenario.flood, concurrency, over.signal)));
-  await sleep(FILL_MS);
-  const during = await callSequentially(account, other);
+  await sleep(sizes.fillMs);
+  const during = await callSequentially(account, other, sizes.calls);
   over.abort();
   // Waits for the queued calls to end, so that the next row starts with an idle pool.
   const done = (await floods).reduce((sum, each) => sum + each, 0);
@@ -187,7 +183,10 @@ async function run(stack: Stack, scenario: Scenario, flooders: number): Promise<
  * Measures how long the cheapest calls of an account take while other accounts flood the pool, with the default limits.
  * Each row uses a new stack.
  */
-export async function benchFairness(servers: StackOptions['servers']): Promise<FairnessRow[]> {
+export async function benchFairness(
+  servers: StackOptions['servers'],
+  sizes: Sizes['fairness'],
+): Promise<FairnessRow[]> {
   await using open = new AsyncDisposableStack();
   const picture = await sharp({ create: { width: 16, height: 16, channels: 3, background: '#c43' } })
     .png()
@@ -271,17 +270,18 @@ export async function benchFairness(servers: StackOptions['servers']): Promise<F
     },
   ];
   const chosen = scenarios.filter(
-    ({ pool, flood: { tool } }) => ONLY.length === 0 || ONLY.includes(pool) || ONLY.includes(tool),
+    ({ pool, flood: { tool } }) =>
+      sizes.only.length === 0 || sizes.only.includes(pool) || sizes.only.includes(tool),
   );
   const rows: FairnessRow[] = [];
   for (const scenario of chosen)
-    for (const flooders of scenario.flooders ?? FLOODERS) {
+    for (const flooders of scenario.flooders ?? sizes.flooders) {
       // Log level `info`, because the durations of attempts are read from the log.
       const env = { RATE_LIMIT: '20:40', LOG_LEVEL: 'info', EGRESS_ALLOW: `127.0.0.1:${port}` };
       const pools = ['orchestrator', 'delivery', scenario.pool];
       const stack = await startStack({ ...(servers ? { servers } : {}), env, pools });
       try {
-        rows.push(await run(stack, scenario, flooders));
+        rows.push(await run(stack, scenario, flooders, sizes));
         console.error(rows.at(-1));
       } finally {
         await stack.stop();

@@ -4,6 +4,7 @@ import argon2 from 'argon2';
 import { argon2Verify, bcrypt, sha256 } from 'hash-wasm';
 import { loadTool } from '../helpers/tool.ts';
 import { measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 const PASSWORD = 'correct horse battery staple';
 const COST = 11;
@@ -18,7 +19,7 @@ export interface HashRow {
 }
 
 /** Compares the hash tools, called without the stack, with libraries. The runs alternate, one at a time. */
-export async function benchHashes(rounds: number): Promise<HashRow[]> {
+export async function benchHashes({ rounds, runs }: Sizes['hashes']): Promise<HashRow[]> {
   const [hashText, bcryptHash, verify] = await Promise.all(
     ['hash-text', 'bcrypt-hash', 'argon2-verify'].map(loadTool),
   );
@@ -48,7 +49,7 @@ export async function benchHashes(rounds: number): Promise<HashRow[]> {
     const times = new Map<string, number[]>(Object.keys(functions).map((library) => [library, []]));
     for (let round = 0; round < rounds; round++)
       for (const [library, run] of Object.entries(functions))
-        times.get(library)?.push((await measure(3, 1, async () => run())).p50);
+        times.get(library)?.push((await measure(runs, 1, async () => run())).p50);
     const median = (library: string) =>
       times.get(library)?.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN;
     for (const library of Object.keys(functions))

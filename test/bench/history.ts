@@ -5,6 +5,7 @@ import type { Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 const BATCH = 10_000;
 const CREDITS = 10_000;
@@ -76,8 +77,10 @@ export async function seed(store: Store, accountId: string, count: number, first
  * Compares an account that has many earlier calls with one that has few: the duration of a call and of the newest
  * pages. The runs alternate.
  */
-export async function benchHistory(stack: Stack, many: number, rounds: number): Promise<HistoryRow> {
-  const few = 1000;
+export async function benchHistory(
+  stack: Stack,
+  { rounds, few, many, requests }: Sizes['history'],
+): Promise<HistoryRow> {
   const [young, old] = await Promise.all([makeAccount(stack, CREDITS), makeAccount(stack, CREDITS)]);
   await withStore(stack, async (store) => {
     // The inserted entries have negative sequence numbers, so that they precede the account's own entries.
@@ -100,7 +103,10 @@ export async function benchHistory(stack: Stack, many: number, rounds: number): 
   const compare = async (work: keyof typeof works) => {
     const [ofYoung, ofOld]: [number[], number[]] = [[], []];
     for (let round = 0; round <= rounds; round++) {
-      const [a, b] = [await measure(20, 1, works[work](young)), await measure(20, 1, works[work](old))];
+      const [a, b] = [
+        await measure(requests, 1, works[work](young)),
+        await measure(requests, 1, works[work](old)),
+      ];
       if (round === 0) continue; // the first round is a warm-up
       ofYoung.push(a.p50);
       ofOld.push(b.p50);

@@ -4,6 +4,7 @@ import { openReference } from '../../activities/upscale/reference.ts';
 import { costsOf, makeTooLarge, startFiles } from '../helpers/images.ts';
 import { loadTool } from '../helpers/tool.ts';
 import { measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 export interface ImageRow {
   work: string;
@@ -61,24 +62,24 @@ async function planesOf(bytes: Buffer): Promise<Planes> {
 }
 
 /** Compares the image tools, including the download, with their libraries. The runs alternate, one at a time. */
-export async function benchImages(rounds: number): Promise<ImageFigures> {
+export async function benchImages({ rounds, runs, ...widths }: Sizes['images']): Promise<ImageFigures> {
   const [watermark, upscale] = [await loadTool('watermark-image'), await loadTool('image-upscale')];
   const files = await startFiles();
-  const large = await photograph(4000, 3000);
-  const small = await photograph(512, 384);
+  const large = await photograph(widths.large, (widths.large * 3) / 4);
+  const small = await photograph(widths.small, (widths.small * 3) / 4);
   const [largeUrl, smallUrl] = [files.put({ bytes: large }), files.put({ bytes: small })];
   const stock = await openReference(2);
   const planes = await planesOf(small);
   const context = { egress: files.guard };
   const works = [
     {
-      work: 'watermark-image, JPEG of 12 megapixels',
+      work: `watermark-image, JPEG of ${((widths.large ** 2 * 3) / 4 / 1e6).toFixed()} megapixels`,
       library: 'bare sharp',
       theirs: () => watermarkWithSharp(large),
       ours: () => watermark.call({ fileUrl: largeUrl, text: '© Jane Doe' }, context),
     },
     {
-      work: 'image-upscale, 512 x 384 at 2x',
+      work: `image-upscale, ${widths.small} x ${(widths.small * 3) / 4} at 2x`,
       library: 'upscaler',
       theirs: () => stock.run(planes),
       ours: () => upscale.call({ fileUrl: smallUrl, factor: 2 }, context),
@@ -90,7 +91,7 @@ export async function benchImages(rounds: number): Promise<ImageFigures> {
       await ours();
       const times: [theirs: number, ours: number][] = [];
       for (let round = 0; round < rounds; round++)
-        times.push([(await measure(1, 1, theirs)).p50, (await measure(3, 1, ours)).p50]);
+        times.push([(await measure(1, 1, theirs)).p50, (await measure(runs, 1, ours)).p50]);
       const median = (of: 0 | 1) =>
         times.map((time) => time[of]).toSorted((a, b) => a - b)[times.length >> 1] ?? Number.NaN;
       const [libraryMs, oursMs] = [median(0), median(1)];

@@ -4,6 +4,7 @@ import { createCalls } from '../../store/calls/calls.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
 import { measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 const CONCURRENCY = 32;
 
@@ -13,11 +14,8 @@ export interface LedgerRow {
   pairsPerSecond: number;
 }
 
-/**
- * Measures concurrent pairs of reserve and settle on the database, without HTTP and Temporal. The documents of the
- * calls are inserted beforehand.
- */
-export async function benchLedger(mongodbUri: string, accounts: number, pairs: number): Promise<LedgerRow> {
+/** Measures pairs of reserve and settle that several accounts make at the same time. */
+async function benchAccounts(mongodbUri: string, accounts: number, pairs: number): Promise<LedgerRow> {
   await using open = new AsyncDisposableStack();
   const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
   const ledger = open.adopt(
@@ -53,4 +51,17 @@ export async function benchLedger(mongodbUri: string, accounts: number, pairs: n
     await ledger.settle({ ...row, wanted: 'charged', nonce: held.nonce });
   });
   return { accounts, pairsPerSecond: perSecond };
+}
+
+/**
+ * Measures concurrent pairs of reserve and settle on the database, without HTTP and Temporal, for each number of accounts.
+ * The documents of the calls are inserted beforehand.
+ */
+export async function benchLedger(
+  mongodbUri: string,
+  { accounts, pairs }: Sizes['ledger'],
+): Promise<LedgerRow[]> {
+  const rows: LedgerRow[] = [];
+  for (const count of accounts) rows.push(await benchAccounts(mongodbUri, count, pairs));
+  return rows;
 }

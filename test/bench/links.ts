@@ -4,9 +4,9 @@ import { LinkChecker } from 'linkinator';
 import { guardFor, listen } from '../helpers/egress.ts';
 import { loadTool } from '../helpers/tool.ts';
 import { type Measured, measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 const LINKS = 30;
-const ANSWER_MS = 200;
 
 export interface LinksRow {
   linkinator: Measured;
@@ -17,12 +17,12 @@ export interface LinksRow {
 
 /**
  * Compares broken-links, called without the stack, with linkinator at the same concurrency, on a page with 30 links
- * whose targets take 200 ms each to respond. The runs alternate.
+ * whose targets take a time to respond. The runs alternate.
  */
-export async function benchLinks(rounds: number): Promise<LinksRow> {
+export async function benchLinks({ rounds, answerMs }: Sizes['links']): Promise<LinksRow> {
   const page = Array.from({ length: LINKS }, (_, index) => `<a href="/${index + 1}">${index}</a>`).join('');
   const server = createServer(async ({ url }, response) => {
-    if (url !== '/') await sleep(ANSWER_MS);
+    if (url !== '/') await sleep(answerMs);
     response.setHeader('Content-Type', 'text/html').end(`<!doctype html>${page}`);
   });
   const port = await listen(server);

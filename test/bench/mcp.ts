@@ -2,8 +2,7 @@ import { isRecord } from '../../schemas/isRecord.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { callMessage, ERAS, type Era, resultOf } from '../helpers/mcp.ts';
 import type { Stack } from '../helpers/stack.ts';
-
-const CALLS_PER_ROUND = 100;
+import type { Sizes } from './sizes.ts';
 
 export interface McpRow {
   era: Era;
@@ -28,7 +27,7 @@ const median = (values: readonly number[]): number =>
  * Compares calls of hash-text through MCP with calls through the HTTP API. The calls alternate, so that other load on
  * the machine affects both alike.
  */
-export async function benchMcp(stack: Stack, rounds: number): Promise<McpRow[]> {
+export async function benchMcp(stack: Stack, { rounds, calls }: Sizes['mcp']): Promise<McpRow[]> {
   const account = await makeAccount(stack, 1_000_000);
   const callHttp = async (text: string) => {
     const response = await account.call('hash-text', { text });
@@ -51,7 +50,7 @@ export async function benchMcp(stack: Stack, rounds: number): Promise<McpRow[]> 
   const rows: McpRow[] = [];
   for (const era of ERAS) {
     const times: { http: number; mcp: number }[] = [];
-    for (let index = -CALLS_PER_ROUND; index < rounds * CALLS_PER_ROUND; index++) {
+    for (let index = -calls; index < rounds * calls; index++) {
       const text = `bench ${index}`;
       const pair = { http: await timeOf(callHttp(text)), mcp: await timeOf(callMcp(era, text)) };
       // The first calls warm up both sides and are not counted.

@@ -3,11 +3,7 @@ import { makeAccount } from '../helpers/account.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
 import { ownedProcesses, readProc, shareOf } from './processes.ts';
-
-/** Milliseconds after the start in which processes release the memory that only their start needed. */
-const REST_MS = 60_000;
-const CALLS = 320;
-const CONCURRENCY = 32;
+import type { Sizes } from './sizes.ts';
 
 /**
  * MB per process, including its child processes except Chromium, which is listed separately as `chromium` and not
@@ -31,12 +27,15 @@ function memoryOf(stack: Stack): Memory {
   );
 }
 
-/** Measures the memory of the local stack after one minute without calls, and directly after many concurrent calls. */
-export async function benchMemory(stack: Stack): Promise<{ idle: Memory; loaded: Memory }> {
-  await sleep(REST_MS);
+/** Measures the memory of the local stack after a time without calls, and directly after many concurrent calls. */
+export async function benchMemory(
+  stack: Stack,
+  { restMs, calls, concurrency }: Sizes['memory'],
+): Promise<{ idle: Memory; loaded: Memory }> {
+  await sleep(restMs);
   const idle = memoryOf(stack);
   const account = await makeAccount(stack, 1_000_000);
-  await measure(CALLS, CONCURRENCY, async (index) => {
+  await measure(calls, concurrency, async (index) => {
     const response = await account.call('hash-text', { text: `bench ${index}` });
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();

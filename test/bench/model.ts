@@ -7,6 +7,7 @@ import { startStack } from '../helpers/stack.ts';
 import { perCall, type Sums, scaled } from './capacity.ts';
 import { measure } from './measure.ts';
 import { cpuByOwner, machineCpu } from './processes.ts';
+import type { Sizes } from './sizes.ts';
 
 export interface Model {
   /**
@@ -32,14 +33,6 @@ type ServerProcesses = Pick<Servers, 'mongodbUri' | 'temporalAddress' | 'ports'>
 
 /** The parts of which a second process is started. */
 const DOUBLED = ['api', 'orchestrator', 'cpu'];
-const CALLS = Number(process.env.BENCH_MODEL_CALLS ?? 1000);
-/** Calls before each run, in which the processes compile their code. */
-const WARM_UP = 400;
-/** Enough concurrent calls to use all cores. */
-const CONCURRENCY = 32;
-/** Accounts that share the calls, so that no single account limits them. */
-const ACCOUNTS = 16;
-const IDLE_MS = 20_000;
 
 const sum = (parts: Sums): number => Object.values(parts).reduce((all, one) => all + one, 0);
 
@@ -58,17 +51,20 @@ function cpuOfParts(services: readonly Service[], { mongod, temporal }: ServerPr
  * Predicts the throughput of hash-text with two APIs, two orchestrators and two cpu workers from the CPU time of a call
  * with one of each, and measures it. The processes share the cores of this machine, so CPU time limits both.
  */
-export async function benchModel(servers: ServerProcesses): Promise<Model> {
+export async function benchModel(servers: ServerProcesses, sizes: Sizes['model']): Promise<Model> {
+  const { calls, warmUp, concurrency, idleMs } = sizes;
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(await startStack({ servers, pools: ['orchestrator', 'delivery', 'cpu'] }), (it) =>
     it.stop(),
   );
-  const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => makeAccount(stack, 1_000_000)));
+  const accounts = await Promise.all(
+    Array.from({ length: sizes.accounts }, () => makeAccount(stack, 1_000_000)),
+  );
   const services: Service[] = [stack];
 
   const call = async (index: number): Promise<void> => {
     const { baseUrl = '' } = services[index % services.length] ?? {};
-    const caller = accounts[Math.floor(index / services.length) % ACCOUNTS]?.at(baseUrl);
+    const caller = accounts[Math.floor(index / services.length) % accounts.length]?.at(baseUrl);
     const response = await caller?.call('hash-text', { text: `model ${index}` });
     if (response?.status !== 200) throw new Error(`${response?.status} ${await response?.text()}`);
     await response.arrayBuffer();
@@ -77,23 +73,23 @@ export async function benchModel(servers: ServerProcesses): Promise<Model> {
 
   /** Runs the calls. Returns the CPU time of a call above that of the idle parts, and what other processes used. */
   async function run(idle: Sums) {
-    await measure(WARM_UP, CONCURRENCY, call);
+    await measure(warmUp, concurrency, call);
     const [before, machine, began] = [cpu(), machineCpu(), performance.now()];
-    const { perSecond } = await measure(CALLS, CONCURRENCY, call);
+    const { perSecond } = await measure(calls, concurrency, call);
     const seconds = (performance.now() - began) / 1000;
     const after = cpu();
     const others = machineCpu() - machine - (sum(after) - sum(before));
     return {
       perSecond,
       cores: availableParallelism() - others / seconds / 1000,
-      cpu: perCall(before, after, idle, seconds, CALLS),
+      cpu: perCall(before, after, idle, seconds, calls),
     };
   }
 
-  await measure(WARM_UP, CONCURRENCY, call);
+  await measure(warmUp, concurrency, call);
   const quiet = cpu();
-  await sleep(IDLE_MS);
-  const idleOne = scaled(perCall(quiet, cpu(), {}, 0, 1), 1000 / IDLE_MS);
+  await sleep(idleMs);
+  const idleOne = scaled(perCall(quiet, cpu(), {}, 0, 1), 1000 / idleMs);
   const one = await run(idleOne);
 
   const second = open.adopt(

@@ -13,6 +13,7 @@ import type { Stack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import type { LoopDelay } from './eventLoop.ts';
 import { measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 export interface HttpRow {
   /** Milliseconds that the target takes to respond. */
@@ -29,17 +30,12 @@ export interface HttpRow {
 
 export interface NetworkFigures {
   http: HttpRow[];
-  /** Event loop delay of the network worker during 20 concurrent web-scrape calls of a page of 1 MB. */
+  /** Event loop delay of the network worker during concurrent web-scrape calls of a page of 1 MB. */
   scrapes: LoopDelay & { answered: number; seconds: number };
   vetMicroseconds: number;
 }
 
-const SCRAPES = 20;
 const PAGE_BYTES = 1_000_000;
-const VETS = 50_000;
-const WARM_UP = 20;
-/** Requests of each kind per round. */
-const REQUESTS = 50;
 
 /** Creates an HTML page of paragraphs, links and images. */
 function makePage(): string {
@@ -88,7 +84,12 @@ export async function startTarget(): Promise<NetworkTarget> {
   };
 }
 
-async function benchHttp(stack: Stack, url: string, targetMs: number, times: number): Promise<HttpRow> {
+async function benchHttp(
+  stack: Stack,
+  url: string,
+  targetMs: number,
+  { rounds, requests, warmUp }: Sizes['network'],
+): Promise<HttpRow> {
   const account = await makeAccount(stack, 1_000_000);
   const call = async (tool: string, body: object) => {
     const response = await account.call(tool, body);
@@ -103,8 +104,8 @@ async function benchHttp(stack: Stack, url: string, targetMs: number, times: num
   // The three kinds of requests alternate, so that other load on the machine affects all of them alike.
   const durations: Record<keyof typeof runs, number[]> = { bare: [], empty: [], call: [] };
   const names = ['bare', 'empty', 'call'] as const;
-  for (const name of names) await measure(WARM_UP, 1, runs[name]);
-  for (let turn = 0; turn < times; turn++)
+  for (const name of names) await measure(warmUp, 1, runs[name]);
+  for (let turn = 0; turn < rounds * requests; turn++)
     for (const name of names) durations[name].push((await measure(1, 1, runs[name])).p50);
   const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
   const [bare, empty, whole] = [median(durations.bare), median(durations.empty), median(durations.call)];
@@ -125,7 +126,7 @@ async function readLoop(pid: number, folder: string): Promise<LoopDelay> {
   return JSON.parse(text);
 }
 
-async function benchScrapes(stack: Stack, { url, folder }: NetworkTarget) {
+async function benchScrapes(stack: Stack, { url, folder }: NetworkTarget, scrapes: number) {
   const pid = stack.pid('network');
   if (pid === undefined) throw new Error('the network worker is down');
   const account = await makeAccount(stack, 1_000_000);
@@ -139,17 +140,17 @@ async function benchScrapes(stack: Stack, { url, folder }: NetworkTarget) {
   await scrape();
   await readLoop(pid, folder);
   answered = 0;
-  const { perSecond } = await measure(SCRAPES, SCRAPES, scrape);
-  return { ...(await readLoop(pid, folder)), answered, seconds: SCRAPES / perSecond };
+  const { perSecond } = await measure(scrapes, scrapes, scrape);
+  return { ...(await readLoop(pid, folder)), answered, seconds: scrapes / perSecond };
 }
 
-async function benchVet(): Promise<number> {
+async function benchVet(vets: number): Promise<number> {
   const guard = createGuard({ resolver: createResolver({ servers: [] }), ownPorts: [] });
   const limits = soon();
   const vet = () =>
     guard.vet(guard.parseTarget('http://93.184.215.14/', { kind: 'url', pointer: '/url' }), limits);
-  await measure(1_000, 1, vet);
-  const { perSecond } = await measure(VETS, 1, vet);
+  await measure(vets / 50, 1, vet);
+  const { perSecond } = await measure(vets, 1, vet);
   return 1e6 / perSecond;
 }
 
@@ -160,11 +161,12 @@ async function benchVet(): Promise<number> {
 export async function benchNetwork(
   stack: Stack,
   target: NetworkTarget,
-  rounds: number,
+  sizes: Sizes['network'],
 ): Promise<NetworkFigures> {
-  const http = [
-    await benchHttp(stack, target.url, 0, rounds * REQUESTS),
-    await benchHttp(stack, target.url, 100, rounds * REQUESTS),
-  ];
-  return { http, scrapes: await benchScrapes(stack, target), vetMicroseconds: await benchVet() };
+  const http = [await benchHttp(stack, target.url, 0, sizes), await benchHttp(stack, target.url, 100, sizes)];
+  return {
+    http,
+    scrapes: await benchScrapes(stack, target, sizes.scrapes),
+    vetMicroseconds: await benchVet(sizes.vets),
+  };
 }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,10 +8,11 @@ import { promisify } from 'node:util';
 import { office } from '../../activities/office/office.ts';
 import { DOCX } from '../../activities/office/types.ts';
 import { freePort } from '../../dev/ports.ts';
-import { type Release, unpackWheel } from '../../dev/programs/pip.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { makeDocx } from '../helpers/office.ts';
+import { unoserver } from '../provision/items/comparisons.ts';
 import { type Measured, measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 const run = promisify(execFile);
 const START_MS = 60_000;
@@ -23,28 +24,10 @@ export interface OfficeRow {
   ours: Measured;
 }
 
-/**
- * Number of documents per measured run, and how many of them are converted concurrently. Each run starts after a pause.
- */
-const RUNS = {
-  apart: { times: 1, concurrency: 1 },
-  'in succession': { times: 8, concurrency: 1 },
-  'four at once': { times: 16, concurrency: 4 },
-};
-type Calls = keyof typeof RUNS;
-const CALLS = ['apart', 'in succession', 'four at once'] as const satisfies Calls[];
-const PAUSE_MS = 4000;
+const CALLS = ['apart', 'in succession', 'four at once'] as const;
+type Calls = (typeof CALLS)[number];
 /** Maximum number of conversions per run with a cold soffice, because each takes seconds. */
 const COLD_TIMES = 2;
-/** Factor by which runs with one document are repeated more often, because their durations vary more. */
-const ROUNDS_APART = 3;
-
-/** The unoserver release to compare with: the latest when the goals were set. */
-const UNOSERVER: Release = {
-  name: 'unoserver',
-  version: '3.7',
-  sha256: ['fc44e6808071c9d2957e705ecf1742cea8a582aa5d5cc23babf36bb332ec6e8e'],
-};
 
 const paragraph = `<w:p><w:r><w:t>${'The quick brown fox jumps over the lazy dog. '.repeat(6)}</w:t></w:r></w:p>`;
 
@@ -69,9 +52,7 @@ async function callRpc(url: string, method: string, params: readonly string[] = 
  * would take.
  */
 async function startUnoserver(folder: string): Promise<Unoserver> {
-  const packages = join(folder, 'packages');
-  await mkdir(packages);
-  await unpackWheel(UNOSERVER, packages, console.log, undefined);
+  const packages = await unoserver.get(console.error);
   const [port, unoPort] = [String(await freePort()), String(await freePort())];
   const url = `http://127.0.0.1:${port}/`;
   const profile = `--user-installation=${join(folder, 'uno')}`;
@@ -120,7 +101,7 @@ const medians = (runs: readonly Measured[]): Measured => {
 };
 
 /** Compares how long a cold soffice, unoserver and the tool take to convert a one-page document. The runs alternate. */
-export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
+export async function benchOffice(sizes: Sizes['office']): Promise<OfficeRow[]> {
   await using open = new AsyncDisposableStack();
   const folder = open.adopt(await mkdtemp(join(tmpdir(), 'bench-office-')), (it) =>
     rm(it, { recursive: true, force: true, maxRetries: 5 }),
@@ -144,12 +125,18 @@ export async function benchOffice(rounds: number): Promise<OfficeRow[]> {
   await uno(0);
   await warm();
 
+  /** Documents of a measured run, and how many of them are converted at the same time. */
+  const runs: Record<Calls, { times: number; concurrency: number }> = {
+    apart: { times: 1, concurrency: 1 },
+    'in succession': { times: sizes.inSuccession, concurrency: 1 },
+    'four at once': { times: sizes.atOnce, concurrency: 4 },
+  };
   const rows: OfficeRow[] = [];
   for (const calls of CALLS) {
-    const { times, concurrency } = RUNS[calls];
+    const { times, concurrency } = runs[calls];
     const results: Omit<OfficeRow, 'calls'>[] = [];
-    for (let round = 0; round < rounds * (calls === 'apart' ? ROUNDS_APART : 1); round++) {
-      await sleep(PAUSE_MS);
+    for (let round = 0; round < sizes.rounds * (calls === 'apart' ? sizes.apart : 1); round++) {
+      await sleep(sizes.pauseMs);
       results.push({
         ours: await measure(times, concurrency, warm),
         unoserver: await measure(times, concurrency, uno),

@@ -7,14 +7,13 @@ import { newOwner, type Visitor } from '../helpers/dashboard.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { FAST_INSERT, seed } from './history.ts';
 import { measure } from './measure.ts';
+import type { Sizes } from './sizes.ts';
 
 /**
  * Number of documents of each rare kind. They are older than all others, so that a filter for them must search far
  * back.
  */
 const RARE = 30;
-/** Number of requests per page: enough for a reliable p95. */
-const ROUNDS = 200;
 const HOUR_MS = 3_600_000;
 
 export interface PageRow {
@@ -118,7 +117,7 @@ const PATHS = [
 ];
 
 /** Measures each dashboard page, one at a time, in an account with many calls and in an account without calls. */
-export async function benchPages(stack: Stack, calls: number): Promise<PageRow[]> {
+export async function benchPages(stack: Stack, { calls, requests }: Sizes['pages']): Promise<PageRow[]> {
   const { many, none } = await withStore(stack, async (store) => {
     const owners = { many: await makeOwner(stack, store), none: await makeOwner(stack, store) };
     await fill(store, owners.many.accountId, owners.many.endpointId, calls);
@@ -134,8 +133,8 @@ export async function benchPages(stack: Stack, calls: number): Promise<PageRow[]
         await response.arrayBuffer();
       };
     for (const owner of [many, none]) await measure(3, 1, open(owner)); // warm-up
-    const empty = await measure(ROUNDS, 1, open(none));
-    const { p50, p95 } = await measure(ROUNDS, 1, open(many));
+    const empty = await measure(requests, 1, open(none));
+    const { p50, p95 } = await measure(requests, 1, open(many));
     rows.push({ page: `/dashboard${path}`, p50, p95, byEmpty: p50 / empty.p50 });
   }
   return rows;

@@ -5,8 +5,8 @@ import { createGuard } from '../../egress/guard.ts';
 import { createHandshake } from '../../egress/handshake.ts';
 import { createEcho } from '../../egress/icmp.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
-import { laneSlots } from '../../workers/pools.ts';
 import { blockEventLoop, soon } from '../helpers/egress.ts';
+import type { Sizes } from './sizes.ts';
 
 /** Times that ping reports for a loopback address, to which the kernel answers in microseconds. */
 export interface PingFigures {
@@ -38,7 +38,7 @@ async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Measures loopback while the event loop is busy: ICMP in every slot of a network worker, and TCP. */
-export async function benchPing(): Promise<PingFigures[]> {
+export async function benchPing({ slots }: Sizes['ping']): Promise<PingFigures[]> {
   const handshake = createHandshake('perl');
   const input = { host: 'example.com', count: 4, port: 443, timeoutMs: 5000 };
   const probe = (program: string, port: number) =>
@@ -49,7 +49,7 @@ export async function benchPing(): Promise<PingFigures[]> {
     maxMs: Math.max(...outputs.map(({ maxMs }) => maxMs ?? Infinity)),
   });
   const icmp = await whileBusy(() =>
-    Promise.all(Array.from({ length: laneSlots('network', null).first }, () => probe('ping', input.port))),
+    Promise.all(Array.from({ length: slots }, () => probe('ping', input.port))),
   );
   const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
   try {

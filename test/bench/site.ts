@@ -1,5 +1,6 @@
 import { MEASURED_PAGES, numericValueOf, scoreOf, startLighthouse } from '../helpers/lighthouse.ts';
 import type { Stack } from '../helpers/stack.ts';
+import type { Sizes } from './sizes.ts';
 
 export interface SiteRow {
   path: string;
@@ -13,10 +14,13 @@ const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** Measures pages of the site with Lighthouse. The figures are medians of the rounds, as Lighthouse recommends. */
-export async function benchSite({ baseUrl }: Pick<Stack, 'baseUrl'>, rounds: number): Promise<SiteRow[]> {
+export async function benchSite(
+  { baseUrl }: Pick<Stack, 'baseUrl'>,
+  { rounds, pages }: Sizes['site'],
+): Promise<SiteRow[]> {
   await using lighthouse = await startLighthouse(console.log);
   const rows: SiteRow[] = [];
-  for (const path of MEASURED_PAGES) {
+  for (const path of MEASURED_PAGES.slice(0, pages)) {
     const reports = [];
     for (let round = 0; round < rounds; round++) reports.push(await lighthouse.report(`${baseUrl}${path}`));
     rows.push({

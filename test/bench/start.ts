@@ -2,12 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { npmStart } from '../helpers/npm-start.ts';
+import type { Sizes } from './sizes.ts';
 
 /**
  * Measures the seconds from `npm start` until it prints that the service is ready: `first` with an empty data folder,
  * `second` when the folder has data.
  */
-export async function benchStart(rounds: number): Promise<{ first: number; second: number }> {
+export async function benchStart({ rounds }: Sizes['start']): Promise<{ first: number; second: number }> {
   await using open = new AsyncDisposableStack();
   const dataDir = open.adopt(await mkdtemp(join(tmpdir(), 'bench-start-')), (it) =>
     rm(it, { recursive: true, force: true }),

@@ -7,22 +7,11 @@ import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import type { Stack } from '../helpers/stack.ts';
+import type { Sizes } from './sizes.ts';
 
-const ENDPOINTS = 10;
-const SECONDS = 20;
-/** Number of consecutive runs in which a rate must be sustained, because single runs near the machine's limit vary. */
-const RUNS = 2;
 /** Factor between one tested rate and the next. */
 const STEP = 1.25;
-/**
- * Number of pairs of runs that measure the isolation. In each pair an additional endpoint first responds and then
- * hangs. Each pair uses a new endpoint, so that none is disabled.
- */
-const PAIRS = 5;
-/** Highest p99 of the delivery delay, in milliseconds, at which a rate counts as sustained. */
-const P99_MS = 2000;
-const FIRST_RATE = 10;
-/** Milliseconds within which the backlog must be delivered between two runs. */
+/** Milliseconds within which the backlog must be delivered after a run. */
 const DRAIN_MS = 120_000;
 
 /** Percentiles of the milliseconds from the commit of an event to the arrival of its first delivery attempt. */
@@ -46,7 +35,7 @@ export interface WebhooksRow {
 /**
  * Measures the highest sustained rate of events and the delay of deliveries, with and without an endpoint that hangs.
  */
-export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
+export async function benchWebhooks(stack: Stack, sizes: Sizes['webhooks']): Promise<WebhooksRow> {
   await using open = new AsyncDisposableStack();
   const store = open.adopt(await openStore(stack.mongodbUri), (it) => it.close());
   const connection = open.adopt(await Connection.connect({ address: stack.temporalAddress }), (it) =>
@@ -65,7 +54,7 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
     if (made.status !== 201) throw new Error(await made.text());
     return { accountId: account.accountId, receiver };
   }
-  const owners = await Promise.all(Array.from({ length: ENDPOINTS }, makeOwner));
+  const owners = await Promise.all(Array.from({ length: sizes.endpoints }, makeOwner));
 
   async function fire(accountId: string): Promise<void> {
     await accounts.grant({
@@ -77,38 +66,37 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
     });
   }
 
-  /** Waits until the backlog of the previous run has been delivered. */
-  async function drain(): Promise<void> {
+  /** Waits until the events of these accounts have been delivered. Default: of all accounts. */
+  async function drain(accountIds?: readonly string[]): Promise<void> {
     const end = Date.now() + DRAIN_MS;
+    const of = accountIds === undefined ? {} : { accountId: { $in: [...accountIds] } };
     const left = async () =>
-      (await store.events.countDocuments({ pending: true })) +
-      (await store.deliveries.countDocuments({ state: 'pending', attempts: 0 }));
+      (await store.events.countDocuments({ ...of, pending: true })) +
+      (await store.deliveries.countDocuments({ ...of, state: 'pending', attempts: 0 }));
     while ((await left()) > 0) {
       if (Date.now() > end) throw new Error('the backlog of deliveries does not shrink');
       await sleep(500);
     }
   }
 
-  /**
-   * Creates events at this rate. @returns the delays of their first delivery attempts; Infinity for deliveries that are
-   * late
-   */
+  /** Creates events at this rate. @returns the delays of their first delivery attempts */
   async function run(rate: number, also: readonly string[] = []): Promise<Delays> {
     await drain();
     const since = new Date();
     const firing: Promise<void>[] = [];
-    for (let second = 0; second < SECONDS; second++)
+    for (let second = 0; second < sizes.seconds; second++)
       for (let index = 0; index < rate; index++) {
-        const owner = owners[(second * rate + index) % ENDPOINTS];
+        const owner = owners[(second * rate + index) % owners.length];
         if (owner === undefined) throw new RangeError('no such owner');
         firing.push(fire(owner.accountId));
         if (index === 0) firing.push(...also.map(fire));
         await sleep(1000 / rate);
       }
     await Promise.all(firing);
-    await sleep(P99_MS * 2);
+    const accountIds = owners.map(({ accountId }) => accountId);
+    await drain(accountIds);
     const events = await store.events
-      .find({ accountId: { $in: owners.map(({ accountId }) => accountId) }, createdAt: { $gte: since } })
+      .find({ accountId: { $in: accountIds }, createdAt: { $gte: since } })
       .toArray();
     const arrivedAt = new Map<string, number>();
     for (const { receiver } of owners)
@@ -121,17 +109,23 @@ export async function benchWebhooks(stack: Stack): Promise<WebhooksRow> {
   }
 
   async function isSustained(rate: number): Promise<boolean> {
-    for (let i = 0; i < RUNS; i++) if ((await run(rate)).p99 > P99_MS) return false;
+    for (let i = 0; i < sizes.runs; i++) if ((await run(rate)).p99 > sizes.p99Ms) return false;
     return true;
   }
 
-  await run(FIRST_RATE);
+  await run(sizes.firstRate);
   let perSecond = 0;
-  for (let rate = FIRST_RATE; await isSustained(rate); rate = Math.round(rate * STEP)) perSecond = rate;
+  for (
+    let rate = sizes.firstRate;
+    rate <= sizes.lastRate && (await isSustained(rate));
+    rate = Math.round(rate * STEP)
+  )
+    perSecond = rate;
 
   const half = await run(Math.max(1, Math.round(perSecond / 2)));
   const ratios: number[] = [];
-  for (let i = 0; i < PAIRS; i++) {
+  // In each pair of runs an additional endpoint first responds and then hangs. It is a new one, so that none is disabled.
+  for (let i = 0; i < sizes.pairs; i++) {
     const one = await makeOwner();
     // A warm-up run, because endpoints are slower after an idle time, and waiting for the backlog took long.
     await run(perSecond);
