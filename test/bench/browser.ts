@@ -114,7 +114,7 @@ const medianBy = <T>(items: readonly T[], of: (item: T) => number): T => {
 export async function benchBrowser(
   stack: Stack,
   pages: Site,
-  { rounds, runs: runsPerRound, warmUp, concurrencies, feeds }: Sizes['browser'],
+  { rounds, runs: runsPerRound, warmUp, concurrencies, feeds, ...sizes }: Sizes['browser'],
 ): Promise<BrowserFigures> {
   await using bare = await startBare(await findBrowser());
   await using windows = await startBare(await findFullChromium());
@@ -163,7 +163,7 @@ export async function benchBrowser(
   }
 
   const rows: BrowserRow[] = [];
-  for (const page of ['still', 'scripted'] as const)
+  for (const page of (['still', 'scripted'] as const).slice(0, sizes.pages))
     for (const concurrency of concurrencies) rows.push(await row(page, concurrency));
   const endless = call('website-screenshot', { url: `${pages.origin}/feed`, fullPage: true, format: 'jpeg' });
   const feed = await measure(feeds, 1, endless);

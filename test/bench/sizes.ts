@@ -55,7 +55,8 @@ export const FULL = {
   images: { rounds, runs: 3, large: 4000, small: 512 },
   /** `apart`: rounds with one document are repeated more often by this factor, because their durations vary more. */
   office: { rounds, apart: 3, inSuccession: 8, atOnce: 16, pauseMs: 4000 },
-  browser: { rounds, runs: 20, warmUp: 2 * BROWSERS, concurrencies: [1, 4], feeds: 3 },
+  /** `pages`: number of pages; `feeds`: captures of an endless page. */
+  browser: { rounds, pages: 2, runs: 20, warmUp: 2 * BROWSERS, concurrencies: [1, 4], feeds: 3 },
   /** `calls`: of the account with many calls; `requests`: of a page, enough for a reliable p95. */
   pages: { calls: Number(env.BENCH_PAGES ?? 100_000), requests: 200 },
   /** `few`, `many`: earlier calls of the two accounts that are compared. */
@@ -86,7 +87,7 @@ export const SHORT: Sizes = {
   },
   images: { rounds: 1, runs: 1, large: 1600, small: 32 },
   office: { rounds: 1, apart: 1, inSuccession: 1, atOnce: 4, pauseMs: 0 },
-  browser: { rounds: 1, runs: 1, warmUp: 1, concurrencies: [1], feeds: 1 },
+  browser: { rounds: 1, pages: 1, runs: 1, warmUp: 0, concurrencies: [1], feeds: 1 },
   pages: { calls: 50, requests: 2 },
   history: { rounds: 1, few: 10, many: 50, requests: 1 },
 };

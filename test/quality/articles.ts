@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Readability } from '@mozilla/readability';
@@ -8,12 +8,8 @@ import { findArticle } from '../../activities/html/article.ts';
 import { loadPage } from '../../activities/html/load.ts';
 import { htmlText } from '../../activities/html/text.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
-
-/**
- * Compares the main content of web-scrape, that of Readability alone and that of Trafilatura with the articles of Zyte's
- * article-extraction-benchmark by its own metric: `QUALITY_ARTICLES=<its folder> npm run quality:articles`. The folder has
- * `ground-truth.json` and `html/*.html.gz`. `QUALITY_TRAFILATURA=<Python that has Trafilatura>` adds its row. Writes articles.md beside this file; exits with 1 below an F1 of 0.96.
- */
+import { mean, type Report } from './report.ts';
+import { table } from './table.ts';
 
 const WANTED = 0.96;
 /** Number of consecutive words that are compared as one unit. */
@@ -48,9 +44,6 @@ function compare(wanted: string, made: string): Counts {
   return counts;
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
 /** Returns the means over all pages, computed as in `evaluate.py` of the benchmark. */
 function scoresOf(pages: readonly Counts[]): { f1: number; precision: number; recall: number } {
   const precision = mean(
@@ -73,16 +66,6 @@ const EXTRACTORS = {
     htmlText(new Readability(parseHTML(new TextDecoder().decode(bytes)).document).parse()?.content ?? ''),
 };
 
-const folder = process.env.QUALITY_ARTICLES;
-if (folder === undefined) throw new Error('set QUALITY_ARTICLES to the folder of the benchmark');
-const truth: unknown = JSON.parse(readFileSync(join(folder, 'ground-truth.json'), 'utf8'));
-if (!isRecord(truth)) throw new Error('ground-truth.json is not an object');
-const articles = Object.entries(truth).map(([id, article]) => ({
-  id,
-  bytes: gunzipSync(readFileSync(join(folder, 'html', `${id}.html.gz`))),
-  text: isRecord(article) ? String(article.articleBody) : '',
-}));
-
 /** Prints the texts of all pages and the version. Its options are those of the benchmark, for the main text alone. */
 const TRAFILATURA = `
 import glob, gzip, json, os, sys, trafilatura
@@ -93,37 +76,48 @@ texts = {os.path.basename(path).split(".")[0]: text(path) for path in paths}
 json.dump({"version": trafilatura.__version__, "texts": texts}, sys.stdout)
 `;
 
-function runTrafilatura(python: string): { name: string; texts: Record<string, unknown> } {
-  const made = execFileSync(python, ['-c', TRAFILATURA, folder ?? ''], { maxBuffer: 2 ** 28 });
+function runTrafilatura(python: string, folder: string): { name: string; texts: Record<string, unknown> } {
+  const made = execFileSync(python, ['-c', TRAFILATURA, folder], { maxBuffer: 2 ** 28 });
   const output: unknown = JSON.parse(made.toString());
   if (!isRecord(output) || !isRecord(output.texts)) throw new Error('Trafilatura returned no texts');
   return { name: `Trafilatura ${output.version}`, texts: output.texts };
 }
 
-const rows = Object.entries(EXTRACTORS).map(([name, extract]) => {
-  const scores = scoresOf(
-    articles.map(({ bytes, text }) => compare(text, extract(bytes, 'http://page.invalid/'))),
-  );
-  return { name, ...scores };
-});
-const python = process.env.QUALITY_TRAFILATURA;
-if (python !== undefined) {
-  const { name, texts } = runTrafilatura(python);
-  rows.push({ name, ...scoresOf(articles.map(({ id, text }) => compare(text, String(texts[id] ?? '')))) });
-}
-const lines = rows.map(
-  ({ name, f1, precision, recall }) =>
-    `| ${name.padEnd(17)} | ${f1.toFixed(3)} | ${precision.toFixed(3).padEnd(9)} | ${recall.toFixed(3).padEnd(6)} |`,
-);
-const table = `| ${'Extractor'.padEnd(17)} | F1    | Precision | Recall |\n| ${'-'.repeat(17)} | ----- | --------- | ------ |\n${lines.join('\n')}\n`;
-console.log(table);
-writeFileSync(
-  new URL('./articles.md', import.meta.url),
-  `# Main content of web-scrape compared with Readability and Trafilatura
+/**
+ * Compares the main content of web-scrape, that of Readability alone and that of Trafilatura with the articles of Zyte's
+ * article-extraction-benchmark by its own metric.
+ *
+ * @param folder of the benchmark, with `ground-truth.json` and `html/*.html.gz`
+ * @param python a Python that has Trafilatura, for its row
+ */
+export function compareArticles(folder: string, python?: string): Report {
+  const truth: unknown = JSON.parse(readFileSync(join(folder, 'ground-truth.json'), 'utf8'));
+  if (!isRecord(truth)) throw new Error('ground-truth.json is not an object');
+  const articles = Object.entries(truth).map(([id, article]) => ({
+    id,
+    bytes: gunzipSync(readFileSync(join(folder, 'html', `${id}.html.gz`))),
+    text: isRecord(article) ? String(article.articleBody) : '',
+  }));
+  const figures = Object.entries(EXTRACTORS).map(([extractor, extract]) => ({
+    extractor,
+    ...scoresOf(articles.map(({ bytes, text }) => compare(text, extract(bytes, 'http://page.invalid/')))),
+  }));
+  const ours = figures[0]?.f1 ?? 0;
+  if (python !== undefined) {
+    const { name: extractor, texts } = runTrafilatura(python, folder);
+    const scores = scoresOf(articles.map(({ id, text }) => compare(text, String(texts[id] ?? ''))));
+    figures.push({ extractor, ...scores });
+  }
+  const rows = figures.map(({ extractor, f1, precision, recall }) => [
+    extractor,
+    ...[f1, precision, recall].map((score) => score.toFixed(3)),
+  ]);
+  const text = `# Main content of web-scrape compared with Readability and Trafilatura
 
-Generated by \`npm run quality:articles\` on the ${articles.length} pages of Zyte's article-extraction-benchmark, by its metric: the F1
+Generated by \`npm run quality -- articles\` on the ${articles.length} pages of Zyte's article-extraction-benchmark, by its metric: the F1
 of its own table is 0.958 for Trafilatura 2.0.0 and 0.922 for readability-lxml 0.8.4.1. Readability alone runs on the same parser.
 
-${table}`,
-);
-process.exitCode = (rows[0]?.f1 ?? 0) >= WANTED ? 0 : 1;
+${table(['Extractor', 'F1', 'Precision', 'Recall'], rows)}
+`;
+  return { figures, document: { name: 'articles.md', text }, isGood: ours >= WANTED };
+}

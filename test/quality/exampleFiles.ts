@@ -8,32 +8,32 @@ import type { Json } from '../helpers/json.ts';
 import { makeDocx } from '../helpers/office.ts';
 import { loadTool } from '../helpers/tool.ts';
 
-/** Makes the files in the outputs of the examples, with the tools themselves. */
-
 type Context = Parameters<Awaited<ReturnType<typeof loadTool>>['call']>[1];
 
-/** Runs the example of a tool and stores its file. @param target replaces fields of the input that name a target */
-async function make(name: string, type: string, context: Context, target: Json = {}): Promise<void> {
-  const tool = await loadTool(name);
-  const output = await tool.call({ ...tool.definition.examples[0]?.input, ...target }, context);
-  const file = new URL(`../../schemas/examples/${name}.${type}`, import.meta.url);
-  writeFileSync(file, Buffer.from(String(output.fileBase64), 'base64'));
-}
+/** Makes the files in the outputs of the examples, with the tools themselves. @param folder of the files */
+export async function makeExampleFiles(folder: URL): Promise<void> {
+  await using owned = new AsyncDisposableStack();
+  /** Runs the example of a tool and stores its file. @param target replaces fields of the input that name a target */
+  async function make(name: string, type: string, context: Context, target: Json = {}): Promise<void> {
+    const tool = await loadTool(name);
+    const output = await tool.call({ ...tool.definition.examples[0]?.input, ...target }, context);
+    writeFileSync(new URL(`${name}.${type}`, folder), Buffer.from(String(output.fileBase64), 'base64'));
+  }
 
-{
-  await using resource = await office.open({ env: readEnv({}), log: () => undefined });
-  const files = await startFiles();
+  const converter = owned.use(await office.open({ env: readEnv({}), log: () => undefined }));
+  const files = owned.adopt(await startFiles(), (it) => it.close());
   const fileUrl = files.put({ bytes: makeDocx() }, 'letter.docx');
-  await make('word-to-pdf', 'pdf', { egress: files.guard, resource }, { fileUrl });
-  files.close();
-}
-{
-  await using resource = await openBrowsers();
-  const site = await startSite({ '/': EXAMPLE_PAGE });
-  const context = { egress: site.guard(), resource };
+  await make('word-to-pdf', 'pdf', { egress: files.guard, resource: converter }, { fileUrl });
+
+  const browsers = owned.use(await openBrowsers());
+  const site = owned.adopt(await startSite({ '/': EXAMPLE_PAGE }), (it) => it.close());
+  const context = { egress: site.guard(), resource: browsers };
   await make('html-to-image', 'png', context);
   await make('website-screenshot', 'png', context, { url: `${site.origin}/` });
-  site.close();
 }
-// The processes of the decoders end with this one.
-process.exit();
+
+if (import.meta.main) {
+  await makeExampleFiles(new URL('../../schemas/examples/', import.meta.url));
+  // The processes of the decoders end with this one.
+  process.exit();
+}

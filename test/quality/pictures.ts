@@ -1,40 +1,18 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { DecodedImage } from '../../activities/images/decode.ts';
+import { scikitImage } from '../provision/items/comparisons.ts';
 
-const SKIMAGE = 'scikit-image==0.26.0';
 /** Files that are not compared: a test chart of a few pixels, and an image that belongs to another one. */
 const LEFT_OUT = /chessboard|microaneurysms/;
-const LIMITS = { timeout: 600_000 };
 
-export interface Pictures extends Disposable {
-  /** Paths of photographs and drawings. */
-  paths: string[];
-}
-
-/** Downloads the pictures of scikit-image from PyPI. */
-export function fetchPictures(): Pictures {
-  const folder = mkdtempSync(join(tmpdir(), 'quality-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  try {
-    const download = ['download', '-q', '--no-deps', '--only-binary=:all:', '-d', folder, SKIMAGE];
-    execFileSync('pip3', download, LIMITS);
-    for (const wheel of readdirSync(folder))
-      execFileSync('python3', ['-m', 'zipfile', '-e', join(folder, wheel), folder]);
-    const data = join(folder, 'skimage/data');
-    return {
-      paths: readdirSync(data)
-        .filter((name) => /\.(png|jpg)$/.test(name) && !LEFT_OUT.test(name))
-        .map((name) => join(data, name)),
-      [Symbol.dispose]: remove,
-    };
-  } catch (error) {
-    remove();
-    throw error;
-  }
+/** Returns the paths of the photographs and drawings of scikit-image. */
+export async function picturePaths(): Promise<string[]> {
+  const data = join(await scikitImage.get(console.error), 'skimage/data');
+  return readdirSync(data)
+    .filter((name) => /\.(png|jpg)$/.test(name) && !LEFT_OUT.test(name))
+    .map((name) => join(data, name));
 }
 
 export async function pictureOf(bytes: Buffer): Promise<DecodedImage> {

@@ -13,8 +13,6 @@ import { makeImage, startFiles } from '../helpers/images.ts';
 import { loadTool } from '../helpers/tool.ts';
 import { BAKERY, card, LETTER, RECEIPT, REPORT, SOCIAL_CARD, SUNSET } from './siteDrawings.ts';
 
-/** Makes the pictures of the landing page and of the tools' pages with the tools themselves, and the icon in ICO form. */
-
 const SITE = new URL('../../api/site/', import.meta.url);
 /** Twice the size at which the pages show the pictures. */
 const WIDTH = 960;
@@ -26,31 +24,29 @@ const SMALL_PAGE_WIDTH = 351;
 const PAGE_GAP = (WIDTH - 2 * SMALL_PAGE_WIDTH) / 3;
 const WHITE = { create: { width: WIDTH, height: HEIGHT, channels: 3, background: '#ffffff' } } as const;
 
-const save = async (tool: string, picture: Sharp, lossless = false): Promise<void> =>
-  writeFileSync(
-    new URL(`pictures/${tool}.webp`, SITE),
-    await picture.webp({ quality: 83, lossless }).toBuffer(),
-  );
+/** Stores the picture of a tool. */
+type Save = (tool: string, picture: Sharp, lossless?: boolean) => Promise<void>;
+
 const fileOf = (output: Record<string, unknown>, field = 'fileBase64'): Buffer =>
   Buffer.from(String(output[field]), 'base64');
 const cover = (file: Buffer): Sharp => sharp(file).resize(WIDTH, HEIGHT, { fit: 'cover', position: 'top' });
 const sunset = (width: number, height: number): Promise<Buffer> =>
   sharp(Buffer.from(SUNSET)).resize(width, height).removeAlpha().png().toBuffer();
 
-async function browserPictures(resource: Browsers, site: Site, icon: string): Promise<void> {
+/** Makes the pictures of tools that use Chromium. Returns the card for social networks. */
+async function browserPictures(resource: Browsers, site: Site, icon: string, save: Save): Promise<Buffer> {
   const context = { egress: site.guard(), resource };
   const draw = await loadTool('html-to-image');
   const receipt = await draw.call({ html: card(RECEIPT), width: WIDTH, height: HEIGHT }, context);
   await save('html-to-image', cover(fileOf(receipt)));
   const social = await draw.call({ html: card(SOCIAL_CARD(icon)), width: 1200, height: 630 }, context);
-  const png = await sharp(fileOf(social)).png({ palette: true, quality: 90, effort: 10 }).toBuffer();
-  writeFileSync(new URL('social-card.png', SITE), png);
   const capture = await loadTool('website-screenshot');
   const body = { url: `${site.origin}/`, width: 1440, height: 810 };
   await save('website-screenshot', cover(fileOf(await capture.call(body, context))));
+  return sharp(fileOf(social)).png({ palette: true, quality: 90, effort: 10 }).toBuffer();
 }
 
-async function imagePictures(): Promise<void> {
+async function imagePictures(save: Save): Promise<void> {
   const files = await startFiles();
   try {
     const text = { text: '© Jane Doe 2026', position: 'bottom-right', opacity: 0.6 };
@@ -89,7 +85,7 @@ async function imagePictures(): Promise<void> {
   }
 }
 
-async function codePicture(): Promise<void> {
+async function codePicture(save: Save): Promise<void> {
   const tool = await loadTool('qr-generate');
   const code = await tool.call({ text: 'https://example.com/menu', size: 440 });
   const input = fileOf(code, 'imageBase64');
@@ -105,7 +101,7 @@ async function drawPage(path: string, page: number, width: number): Promise<Shar
 }
 
 /** The upper part of the page that word-to-pdf makes of a letter, and the PDF of the example of pdf-metadata. */
-async function documentPictures(): Promise<void> {
+async function documentPictures(save: Save): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'site-pictures-'));
   const files = await startFiles();
   await using resource = await office.open({ env: readEnv({}), log: () => undefined });
@@ -141,8 +137,8 @@ async function documentPictures(): Promise<void> {
   }
 }
 
-/** An ICO file with one PNG of 32 by 32 pixels. */
-async function writeIcon(icon: string): Promise<void> {
+/** Returns an ICO file with one PNG of 32 by 32 pixels. */
+async function iconOf(icon: string): Promise<Buffer> {
   const png = await sharp(Buffer.from(icon), { density: 144 })
     .resize(32, 32)
     .png({ palette: true })
@@ -156,22 +152,33 @@ async function writeIcon(icon: string): Promise<void> {
   header.writeUInt16LE(32, 12); // bits per pixel
   header.writeUInt32LE(png.length, 14);
   header.writeUInt32LE(header.length, 18);
-  writeFileSync(new URL('favicon.ico', SITE), Buffer.concat([header, png]));
+  return Buffer.concat([header, png]);
 }
 
-const icon = readFileSync(new URL('favicon.svg', SITE), 'utf8');
-await writeIcon(icon);
-await codePicture();
-await imagePictures();
-await documentPictures();
-{
-  await using browsers = await openBrowsers();
-  const site = await startSite({ '/': BAKERY });
-  try {
-    await browserPictures(browsers, site, icon);
-  } finally {
-    site.close();
-  }
+/**
+ * Makes the pictures of the landing page and of the tools' pages with the tools themselves, and the icon in ICO form.
+ *
+ * @param to folder of the files, with the folder `pictures`
+ */
+export async function makeSitePictures(to: URL): Promise<void> {
+  await using owned = new AsyncDisposableStack();
+  const save: Save = async (tool, picture, lossless = false) =>
+    writeFileSync(
+      new URL(`pictures/${tool}.webp`, to),
+      await picture.webp({ quality: 83, lossless }).toBuffer(),
+    );
+  const icon = readFileSync(new URL('favicon.svg', SITE), 'utf8');
+  writeFileSync(new URL('favicon.ico', to), await iconOf(icon));
+  await codePicture(save);
+  await imagePictures(save);
+  await documentPictures(save);
+  const browsers = owned.use(await openBrowsers());
+  const site = owned.adopt(await startSite({ '/': BAKERY }), (it) => it.close());
+  writeFileSync(new URL('social-card.png', to), await browserPictures(browsers, site, icon, save));
 }
-// The processes of the decoders end with this one.
-process.exit();
+
+if (import.meta.main) {
+  await makeSitePictures(SITE);
+  // The processes of the decoders end with this one.
+  process.exit();
+}

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { mapConcurrent } from '../../activities/links/mapConcurrent.ts';
 import {
@@ -11,14 +11,8 @@ import {
 } from '../helpers/surveyComparison.ts';
 import { TLS_CONFIGURATIONS } from '../helpers/tlsConfigurations.ts';
 import { createTlsLab } from '../helpers/tlsServers.ts';
-
-/**
- * Compares the survey of ssl-check with testssl.sh on all configurations of test/helpers/tlsConfigurations.ts, and writes
- * survey.md beside this file: `node test/quality/survey.ts [regular expression for the names of servers to compare]`. Exits
- * with 1 when a difference has no known reason, a comparison failed or a survey took too long. It needs about two minutes of
- * processor time for each server. QUALITY_SURVEY=<file> keeps the results, one line of JSON each, so that the next run
- * continues.
- */
+import type { Report } from './report.ts';
+import { table } from './table.ts';
 
 interface Row {
   name: string;
@@ -28,108 +22,118 @@ interface Row {
 const CONCURRENCY = 4;
 const P95_LIMIT_MS = 15_000;
 const never = new AbortController().signal;
-const file = process.env.QUALITY_SURVEY;
-const pattern = new RegExp(process.argv[2] ?? '');
 
 function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && 'comparison' in value;
 }
 
-const rows: Row[] = [];
-if (file !== undefined && existsSync(file))
-  for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
-    const row: unknown = JSON.parse(line);
-    if (isRow(row)) rows.push(row);
-  }
+/** Reads the results of an earlier run, one line of JSON each. */
+function readRows(file: string | undefined): Row[] {
+  if (file === undefined || !existsSync(file)) return [];
+  const lines: unknown[] = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return lines.filter(isRow);
+}
 
-await using lab = await createTlsLab();
-const names = Object.keys(TLS_CONFIGURATIONS);
-const missing = Object.entries(TLS_CONFIGURATIONS)
-  .filter(([name]) => pattern.test(name) && !rows.some((row) => row.name === name))
-  .sort(([, a], [, b]) => Number(b.sample ?? false) - Number(a.sample ?? false));
-await mapConcurrent(missing, CONCURRENCY, never, async ([name, { start, stapling = false, groups }]) => {
-  const comparison = await compareSurvey(await start(lab), stapling).catch((error: unknown) => {
-    console.log(`${name}: ${error}`);
-    return null;
+type Lab = Awaited<ReturnType<typeof createTlsLab>>;
+
+/** Compares the servers that have no row yet, adds their rows, and returns how many failed. */
+async function compareMissing(lab: Lab, rows: Row[], compared: RegExp, file: string | undefined) {
+  const missing = Object.entries(TLS_CONFIGURATIONS)
+    .filter(([name]) => compared.test(name) && !rows.some((row) => row.name === name))
+    .sort(([, a], [, b]) => Number(b.sample ?? false) - Number(a.sample ?? false));
+  await mapConcurrent(missing, CONCURRENCY, never, async ([name, { start, stapling = false, groups }]) => {
+    const comparison = await compareSurvey(await start(lab), stapling).catch((error: unknown) => {
+      console.log(`${name}: ${error}`);
+      return null;
+    });
+    if (comparison === null) return;
+    const row = { name, comparison };
+    rows.push(row);
+    if (file !== undefined) appendFileSync(file, `${JSON.stringify(row)}\n`);
+    console.log(`${name}: ${Math.round(comparison.ms)} ms`);
+    for (const it of differencesOf(comparison.survey, comparison.testssl, groups))
+      console.log(`  ${it.field} ${it.value}: only ${it.reportedBy} ${it.reason ?? '(no known reason)'}`);
   });
-  if (comparison === null) return;
-  const row = { name, comparison };
-  rows.push(row);
-  if (file !== undefined) appendFileSync(file, `${JSON.stringify(row)}\n`);
-  console.log(`${name}: ${Math.round(comparison.ms)} ms`);
-  for (const it of differencesOf(comparison.survey, comparison.testssl, groups))
-    console.log(`  ${it.field} ${it.value}: only ${it.reportedBy} ${it.reason ?? '(no known reason)'}`);
-});
-rows.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
-
-/** Surveys every server on its own, without testssl.sh, for the durations. */
-const surveys: { name: string; grade: string; byTool: boolean; ms: number; load: number }[] = [];
-for (const [name, { start }] of Object.entries(TLS_CONFIGURATIONS)) {
-  const { survey, byTool, ms } = await surveyPort(await start(lab));
-  surveys.push({ name, grade: String(survey.grade), byTool, ms, load: loadavg()[0] ?? 0 });
+  const names = Object.keys(TLS_CONFIGURATIONS);
+  rows.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+  return missing.filter(([name]) => !rows.some((row) => row.name === name)).length;
 }
 
-function table(head: readonly string[], body: readonly (readonly (string | number)[])[]): string {
-  const lines = [head, ...body].map((cells) => cells.map(String));
-  const widths = head.map((_, at) => Math.max(3, ...lines.map((cells) => cells[at]?.length ?? 0)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
-  const [first = '', ...rest] = lines.map(line);
-  return [first, line(widths.map((width) => '-'.repeat(width))), ...rest].join('\n');
+interface Survey {
+  name: string;
+  grade: string;
+  byTool: boolean;
+  ms: number;
+  load: number;
 }
 
-const times = surveys.map(({ ms }) => ms).sort((a, b) => a - b);
-const quantile = (share: number): number => times[Math.ceil(share * times.length) - 1] ?? 0;
+/** Surveys each server on its own, without testssl.sh, for the durations. */
+async function surveyEach(lab: Lab, surveyed: RegExp): Promise<Survey[]> {
+  const surveys: Survey[] = [];
+  for (const [name, { start }] of Object.entries(TLS_CONFIGURATIONS)) {
+    if (!surveyed.test(name)) continue;
+    const { survey, byTool, ms } = await surveyPort(await start(lab));
+    surveys.push({ name, grade: String(survey.grade), byTool, ms, load: loadavg()[0] ?? 0 });
+  }
+  return surveys;
+}
+
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
-const compared = rows.map(({ name, comparison: { survey, testssl } }) => ({
-  name,
-  testssl,
-  differences: differencesOf(survey, testssl, TLS_CONFIGURATIONS[name]?.groups),
-}));
-const differences = compared.flatMap(({ name, differences: own }) => own.map((it) => ({ name, ...it })));
-const unexplained = differences.filter(({ reason }) => reason === null);
-
-const agreement = FIELDS.map((field) => {
-  const examined = compared.filter(
-    ({ testssl }) => field !== 'ocspStapling' || testssl.ocspStapling !== null,
-  );
-  const own = examined.map((row) => row.differences.filter((it) => it.field === field));
-  return [
-    field,
-    own.filter((list) => list.length === 0).length,
-    own.filter((list) => list.length > 0 && list.every(({ reason }) => reason !== null)).length,
-    own.filter((list) => list.some(({ reason }) => reason === null)).length,
-  ];
-});
-const reasons = [...new Set(differences.map(({ reason }) => reason ?? 'None known.'))].map((reason) => {
-  const own = differences.filter((it) => (it.reason ?? 'None known.') === reason);
-  const values = [
-    ...new Set(own.map(({ field, value, reportedBy }) => `${field}: ${value}, only ${reportedBy}`)),
-  ];
-  const servers = [...new Set(own.map(({ name }) => name))].map((name) => `"${name}"`);
-  return `- ${reason}\n  Servers: ${servers.join(', ')}. Values: ${values.join('; ')}.`;
-});
-const each = surveys.map(({ name, grade, byTool, ms }) => {
-  const own = compared.find((row) => row.name === name)?.differences;
-  return [
-    name,
-    grade,
-    byTool ? '' : 'survey alone',
-    own === undefined ? 'not compared' : own.length,
-    seconds(ms),
-  ];
-});
 const firstLine = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8' }).trim().split('\n')[0] ?? '';
-const testsslVersion = firstLine('dpkg-query', '-W', 'testssl.sh').split('\t')[1];
-const opensslVersion = firstLine('openssl', 'version').split(' ')[1];
-const loads = surveys.map(({ load }) => load);
 
-writeFileSync(
-  new URL('./survey.md', import.meta.url),
-  `# The survey of ssl-check beside testssl.sh
+/** Returns the report of the compared servers and of the surveys. @param failed number of comparisons that failed */
+function reportOf(rows: readonly Row[], surveys: readonly Survey[], failed: number): Report {
+  const times = surveys.map(({ ms }) => ms).sort((a, b) => a - b);
+  const quantile = (share: number): number => times[Math.ceil(share * times.length) - 1] ?? 0;
+  const comparisons = rows.map(({ name, comparison: { survey, testssl } }) => ({
+    name,
+    testssl,
+    differences: differencesOf(survey, testssl, TLS_CONFIGURATIONS[name]?.groups),
+  }));
+  const differences = comparisons.flatMap(({ name, differences: own }) => own.map((it) => ({ name, ...it })));
+  const unexplained = differences.filter(({ reason }) => reason === null);
 
-Made by \`npm run quality:survey\`. ${rows.length} of ${surveys.length} servers were compared, all on loopback: OpenSSL ${opensslVersion} (\`openssl s_server\`),
+  const agreement = FIELDS.map((field) => {
+    const examined = comparisons.filter(
+      ({ testssl }) => field !== 'ocspStapling' || testssl.ocspStapling !== null,
+    );
+    const own = examined.map((row) => row.differences.filter((it) => it.field === field));
+    return [
+      field,
+      own.filter((list) => list.length === 0).length,
+      own.filter((list) => list.length > 0 && list.every(({ reason }) => reason !== null)).length,
+      own.filter((list) => list.some(({ reason }) => reason === null)).length,
+    ];
+  });
+  const reasons = [...new Set(differences.map(({ reason }) => reason ?? 'None known.'))].map((reason) => {
+    const own = differences.filter((it) => (it.reason ?? 'None known.') === reason);
+    const values = [
+      ...new Set(own.map(({ field, value, reportedBy }) => `${field}: ${value}, only ${reportedBy}`)),
+    ];
+    const servers = [...new Set(own.map(({ name }) => name))].map((name) => `"${name}"`);
+    return `- ${reason}\n  Servers: ${servers.join(', ')}. Values: ${values.join('; ')}.`;
+  });
+  const each = surveys.map(({ name, grade, byTool, ms }) => {
+    const own = comparisons.find((row) => row.name === name)?.differences;
+    return [
+      name,
+      grade,
+      byTool ? '' : 'survey alone',
+      own === undefined ? 'not compared' : own.length,
+      seconds(ms),
+    ];
+  });
+  const testsslVersion = firstLine('dpkg-query', '-W', 'testssl.sh').split('\t')[1];
+  const opensslVersion = firstLine('openssl', 'version').split(' ')[1];
+  const loads = surveys.map(({ load }) => load);
+
+  const text = `# The survey of ssl-check beside testssl.sh
+
+Made by \`npm run quality -- survey\`. ${rows.length} of ${surveys.length} servers were compared, all on loopback: OpenSSL ${opensslVersion} (\`openssl s_server\`),
 Node.js ${process.versions.node} (OpenSSL ${process.versions.openssl}), Node.js 0.12.0 (OpenSSL 1.0.1l), GnuTLS (\`gnutls-serv\`), nginx, and some of them behind
 a middlebox. \`test/helpers/tlsConfigurations.ts\` has the configurations. Each server is surveyed by ssl-check and then
 examined by testssl.sh ${testsslVersion} of Debian with \`--protocols --cipher-per-proto --pfs\`, some also with
@@ -162,10 +166,34 @@ with a certificate in common with the server, or the server refuses a ClientHell
 run without the certificate check. The durations were measured at the load given above.
 
 ${table(['server', 'grade', 'how', 'differences', 'duration'], each)}
-`,
-);
-const failed = missing.length - missing.filter(([name]) => rows.some((row) => row.name === name)).length;
-console.log(
-  `${rows.length} servers, ${unexplained.length} differences without a known reason, ${failed} failed`,
-);
-process.exitCode = unexplained.length === 0 && failed === 0 && quantile(0.95) < P95_LIMIT_MS ? 0 : 1;
+`;
+  return {
+    figures: [
+      {
+        servers: rows.length,
+        'without a known reason': unexplained.length,
+        failed,
+        'p50 ms': quantile(0.5),
+        'p95 ms': quantile(0.95),
+        'max ms': quantile(1),
+      },
+    ],
+    document: { name: 'survey.md', text },
+    isGood: unexplained.length === 0 && failed === 0 && quantile(0.95) < P95_LIMIT_MS,
+  };
+}
+
+/**
+ * Compares the survey of ssl-check with testssl.sh on the servers of test/helpers/tlsConfigurations.ts, which needs about two
+ * minutes of processor time for each, and measures the surveys. Every difference must have a known reason.
+ *
+ * @param file keeps the results, one line of JSON each, so that the next run continues
+ * @param compared matches the names of the servers to compare
+ * @param surveyed matches the names of the servers to measure
+ */
+export async function compareSurveys(file?: string, compared = /^/, surveyed = /^/): Promise<Report> {
+  await using lab = await createTlsLab();
+  const rows = readRows(file);
+  const failed = await compareMissing(lab, rows, compared, file);
+  return reportOf(rows, await surveyEach(lab, surveyed), failed);
+}

@@ -4,18 +4,7 @@ import { join } from 'node:path';
 import { loadPage } from '../../activities/html/load.ts';
 import { pageText } from '../../activities/html/text.ts';
 import { startReader } from '../html/chromium.ts';
-
-/**
- * Compares the text of web-scrape with Chromium's `innerText` on real pages: `QUALITY_PAGES=<folder> npm run
- * quality:text`. The folder holds `.html` files, also in subfolders. Chromium runs no scripts of the pages and can
- * reach no other server.
- *
- * A page agrees if the words that Chromium's text has and ours lacks, and those that only ours has, are each at most 5 %
- * of Chromium's words. Prints the other pages with some of these words; exits with 1 if they are more than 5 % of all.
- * Three effects of the reference are set aside: Chromium treats `noscript` as with scripts (`startReader`), root elements
- * that the page hides until a script runs are shown (`showRoots`), and content that is only rendered near the viewport is
- * rendered (`renderLazy`).
- */
+import type { Report } from './report.ts';
 
 const TOLERANCE = 0.05;
 const SHOWN_WORDS = 12;
@@ -76,37 +65,49 @@ function renderLazy(): boolean {
   return found;
 }
 
-const folder = process.env.QUALITY_PAGES;
-if (folder === undefined) throw new Error('set QUALITY_PAGES to a folder of .html files');
-const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  .filter((name) => /\.html?$/i.test(name))
-  .sort();
-
-const reader = await startReader();
-let [hiddenRoots, lazy] = [0, 0];
-const off: string[] = [];
-try {
-  for (const name of names) {
-    const bytes = readFileSync(join(folder, name));
-    const page = await reader.open({ body: bytes, contentType: HTML }, 'domcontentloaded');
-    if (await page.evaluate(showRoots)) hiddenRoots += 1;
-    if (await page.evaluate(renderLazy)) lazy += 1;
-    const theirs = wordsOf(String(await page.evaluate('document.documentElement.innerText')));
-    const ours = wordsOf(pageText(loadPage({ url: reader.url, statusCode: 200, contentType: HTML, bytes })));
-    const missing = surplus(theirs, ours);
-    const extra = surplus(ours, theirs);
-    if (Math.max(missing.length, extra.length) <= theirs.length * TOLERANCE) continue;
-    off.push(name);
-    console.log(`${name}: ${ours.length} words instead of ${theirs.length}`);
-    console.log(`  ${missing.length} missing: ${listed(missing)}`);
-    console.log(`  ${extra.length} extra: ${listed(extra)}`);
+/**
+ * Compares the text of web-scrape with Chromium's `innerText` on pages. Chromium runs no scripts of the pages and can reach no
+ * other server.
+ *
+ * A page agrees if the words that Chromium's text has and ours lacks, and those that only ours has, are each at most 5 %
+ * of Chromium's words. Prints the other pages with some of these words; they may be 5 % of all. Three effects of the reference
+ * are set aside: Chromium treats `noscript` as with scripts (`startReader`), root elements that the page hides until a script
+ * runs are shown (`showRoots`), and content that is only rendered near the viewport is rendered (`renderLazy`).
+ *
+ * @param folder with `.html` files, also in subfolders
+ */
+export async function compareText(folder: string): Promise<Report> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.html?$/i.test(name))
+    .sort();
+  const reader = await startReader();
+  let [hiddenRoots, lazy, off] = [0, 0, 0];
+  try {
+    for (const name of names) {
+      const bytes = readFileSync(join(folder, name));
+      const page = await reader.open({ body: bytes, contentType: HTML }, 'domcontentloaded');
+      if (await page.evaluate(showRoots)) hiddenRoots += 1;
+      if (await page.evaluate(renderLazy)) lazy += 1;
+      const theirs = wordsOf(String(await page.evaluate('document.documentElement.innerText')));
+      const ours = wordsOf(
+        pageText(loadPage({ url: reader.url, statusCode: 200, contentType: HTML, bytes })),
+      );
+      const missing = surplus(theirs, ours);
+      const extra = surplus(ours, theirs);
+      if (Math.max(missing.length, extra.length) <= theirs.length * TOLERANCE) continue;
+      off += 1;
+      console.log(`${name}: ${ours.length} words instead of ${theirs.length}`);
+      console.log(`  ${missing.length} missing: ${listed(missing)}`);
+      console.log(`  ${extra.length} extra: ${listed(extra)}`);
+    }
+  } finally {
+    await reader.close();
   }
-} finally {
-  await reader.close();
+  const figures = {
+    pages: names.length,
+    [`within ${100 * TOLERANCE} % of Chromium`]: names.length - off,
+    'hide their root elements': hiddenRoots,
+    'render content only near the viewport': lazy,
+  };
+  return { figures: [figures], document: null, isGood: off <= names.length * TOLERANCE };
 }
-const within = names.length - off.length;
-console.log(
-  `${within} of ${names.length} pages (${((100 * within) / names.length).toFixed(1)} %) within ${100 * TOLERANCE} % of Chromium; ` +
-    `${hiddenRoots} pages hide their root elements, ${lazy} render content only near the viewport`,
-);
-process.exitCode = off.length <= names.length * TOLERANCE ? 0 : 1;

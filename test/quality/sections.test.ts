@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
+import { compareArticles } from './articles.ts';
+import { makeExampleFiles } from './exampleFiles.ts';
+import { compareFragments } from './fragments.ts';
+import { compareOverlays } from './overlays.ts';
+import { takePagePictures } from './pagePictures.ts';
+import { comparePdfMetadata } from './pdfMetadata.ts';
+import { LOOKS } from './pictureSheet.ts';
+import type { Report } from './report.ts';
+import { makeSitePictures } from './sitePictures.ts';
+import { compareSurveys } from './survey.ts';
+import { compareText } from './text.ts';
+import { compareUpscaling } from './upscale.ts';
+
+// Each comparison runs once on little data, to show that it works. The figures mean nothing.
+
+const SENTENCE = 'The last ferry of the evening leaves the old harbour at nine, and it takes bicycles too. ';
+const PAGE = `<!doctype html><html><head><title>Ferry</title></head><body><article><h1>Ferry</h1>${`<p>${SENTENCE.repeat(6)}</p>`.repeat(5)}</article></body></html>`;
+
+function folderOf(t: ExecutionContext, files: Readonly<Record<string, string | Uint8Array>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quality-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(folder, name, '..'), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
+}
+
+const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Promise<Report>>> = {
+  articles: (t) =>
+    compareArticles(
+      folderOf(t, {
+        'ground-truth.json': JSON.stringify({ ferry: { articleBody: SENTENCE.repeat(30) } }),
+        'html/ferry.html.gz': gzipSync(PAGE),
+      }),
+    ),
+  text: (t) => compareText(folderOf(t, { 'ferry.html': PAGE })),
+  pdfMetadata: (t) => comparePdfMetadata(folderOf(t, { 'a.pdf': makePdf({ objects: ONE_PAGE }) })),
+  fragments: () => compareFragments(undefined, 1),
+  overlays: () => compareOverlays(undefined, 1),
+  survey: () => compareSurveys(undefined, /^$/, /^OpenSSL, TLS 1\.2$/),
+  upscale: () => compareUpscaling({ pictures: 1, factors: [2], side: 32 }),
+};
+
+for (const [name, compare] of Object.entries(COMPARISONS))
+  test.serial(`the comparison ${name} gives its figures`, async (t) => {
+    t.timeout(300_000);
+    const { figures } = await compare(t);
+    const numbers = figures.flatMap((row) => Object.values(row)).filter((it) => typeof it === 'number');
+    t.true(numbers.length > 0);
+    t.true(numbers.every(Number.isFinite), JSON.stringify(figures));
+  });
+
+test.serial('the files of the examples and the pictures of the site are made', async (t) => {
+  t.timeout(300_000);
+  const folder = folderOf(t, {});
+  mkdirSync(join(folder, 'pictures'));
+  const url = pathToFileURL(`${folder}/`);
+  await makeExampleFiles(url);
+  await makeSitePictures(url);
+  t.deepEqual(readdirSync(folder).sort(), [
+    ...['favicon.ico', 'html-to-image.png', 'pictures', 'social-card.png'],
+    ...['website-screenshot.png', 'word-to-pdf.pdf'],
+  ]);
+  t.deepEqual(readdirSync(join(folder, 'pictures')), readdirSync('api/site/pictures'));
+});
+
+test.serial('pictures of pages are taken', async (t) => {
+  t.timeout(300_000);
+  const pages = ['landing', 'call', 'operator'];
+  const names = await takePagePictures('short', [], {
+    to: folderOf(t, {}),
+    looks: LOOKS.slice(0, 1),
+    isTaken: (name) => pages.includes(name),
+  });
+  t.deepEqual(names, pages);
+});
