@@ -17,8 +17,11 @@ const OWN_BROWSERS = /\bopenBrowsers\(/;
  */
 const HEAVY =
   /^test\/(?:(?:load|chaos|fuzz|browser|clients|bench|quality)\/|tools\/(?:(?:website-screenshot|html-to-image|picture-options)\.|(?:word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test)|\S+\.browser\.)/;
-/** Matches heavy test files that need the whole machine, because they wait for queues to grow or to become empty. */
-const ALONE = /^test\/load\//;
+/**
+ * Matches heavy test files that need the whole machine: they wait for queues to grow or to become empty, or use several stacks
+ * beside each other.
+ */
+const ALONE = /^test\/(?:load|bench)\//;
 /**
  * Test files whose number of random cases an environment variable sets. The quick tier runs few cases, and the slow tier runs
  * the files again with these numbers.
