@@ -10,6 +10,7 @@ const read = (file: string): string => readFileSync(projectFile(file), 'utf8');
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
+  'test/README.md',
   ...readdirSync(projectFile('docs')).map((name) => `docs/${name}`),
 ];
 
