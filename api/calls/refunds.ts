@@ -100,7 +100,8 @@ export function createRefunds(deps: RefundDependencies): Refunds {
   }
 
   async function settleLost(row: CallDoc, pending: PendingAnswer): Promise<void> {
-    await answers.lost(row._id, pending);
+    // Another response may have taken over the call and have been delivered.
+    if (!(await answers.lost(row._id, pending))) return;
     // The sweeper only removes the mark of such a call.
     if (row.actsOnWorld) return;
     await paybacks.settle({ ...row, state: 'charged' }, 'cancelled');

@@ -9,7 +9,7 @@ import type { Pool } from '../../schemas/pools.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { CallContents } from '../../store/calls/callContents.ts';
-import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
 import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { INLINE_BYTES, type ResultReference, type Results } from '../../store/calls/results.ts';
@@ -181,18 +181,31 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       throw new ServiceError('idempotency_key_mismatch');
     const replayed = true;
     // A form of the dashboard was submitted twice: this request takes over answering the call.
-    const adopted = row.pendingAnswer === undefined ? undefined : await answers.adopt(row._id);
-    if (adopted === null) {
-      const { pendingAnswer, ...now } = (await calls.find(row._id)) ?? row;
-      if (pendingAnswer !== undefined || now.idempotency === undefined)
+    const pendingAnswer = row.pendingAnswer === undefined ? undefined : answers.fresh();
+    if (pendingAnswer !== undefined && !(await adopt(row._id, pendingAnswer))) {
+      const { pendingAnswer: pending, ...now } = (await calls.find(row._id)) ?? row;
+      if (pending !== undefined || now.idempotency === undefined)
         throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
       return { ...run, row: now, replayed, start: null };
     }
-    const current = adopted === undefined ? row : { ...row, pendingAnswer: adopted };
+    const current = { ...row, ...(pendingAnswer !== undefined && { pendingAnswer }) };
     if (row.state !== 'running') return { ...run, row: current, replayed, start: null };
-    await calls.touch(row._id);
+    // A mark that cannot be written is repeated while the workflow is being started.
+    await calls.touch(row._id).catch(() => undefined);
     const start = { request: requestOf(run, row, 0), running: 1 };
     return { ...run, row: current, replayed, start };
+  }
+
+  /** Takes over answering a call. @throws if MongoDB is unavailable; the call is then refunded, if it was taken over */
+  async function adopt(callId: string, pending: PendingAnswer): Promise<boolean> {
+    try {
+      return await retryStore(() => answers.adopt(callId, pending));
+    } catch (error) {
+      answers
+        .lost(callId, pending)
+        .catch((fault) => log.warn({ err: fault, callId }, 'a call that was taken over is not given up'));
+      throw error;
+    }
   }
 
   /**

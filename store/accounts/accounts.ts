@@ -169,7 +169,17 @@ export function createAccounts(store: Store): Accounts {
       const { callId, period } = returned;
       await accounts.updateOne(
         { _id: accountId },
-        [{ $set: { keySpend: releaseSpend({ $literal: period }, amount) } }],
+        [
+          {
+            $set: {
+              keySpend: releaseSpend({ $literal: period }, amount),
+              // The entry of the charge has been copied. It would still count its price to the key.
+              journal: {
+                $filter: { input: '$journal', as: 'entry', cond: { $ne: ['$$entry.callId', callId] } },
+              },
+            },
+          },
+        ],
         { session },
       );
       await store.calls.updateOne({ _id: callId }, { $unset: { period: '' } }, { session });

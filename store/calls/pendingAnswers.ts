@@ -28,10 +28,10 @@ export interface PendingAnswers {
    */
   assertPending(callId: string): Promise<void>;
   /**
-   * Records that a new response of this process will carry the result of the call, instead of the response that was recorded
-   * before. Returns null if that one was already sent or given up.
+   * Records that this new response will carry the result of the call, instead of the response that was recorded before. Can
+   * be repeated. Returns false if that one was already sent or given up.
    */
-  adopt(callId: string): Promise<PendingAnswer | null>;
+  adopt(callId: string, pending: PendingAnswer): Promise<boolean>;
   /**
    * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.
    * Retries until the record is written or the process ends; in the latter case the sweeper settles the call once the
@@ -43,8 +43,9 @@ export interface PendingAnswers {
    * has replaced this one (`adopt`).
    *
    * @param pending the record of the response
+   * @returns whether the record was written
    */
-  lost(callId: string, pending: PendingAnswer): Promise<void>;
+  lost(callId: string, pending: PendingAnswer): Promise<boolean>;
   /** Writes the pending records to MongoDB; for a graceful shutdown. */
   close(): Promise<void>;
 }
@@ -97,13 +98,16 @@ export function createPendingAnswers(
 
   const fresh = (): PendingAnswer => ({ process: processId, response: randomUUID(), code: null });
 
-  /** Records that no process will send the result. Retries until it is written or the process ends. */
-  async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<void> {
+  /**
+   * Records that no process will send the result. Retries until it is written or the process ends. Returns whether the
+   * call matched.
+   */
+  async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<boolean> {
+    const givenUp = { $set: { pendingAnswer: { process: null, code } } };
     for (;;) {
       closing.signal.throwIfAborted();
       try {
-        await calls.updateOne(filter, { $set: { pendingAnswer: { process: null, code } } });
-        return;
+        return (await calls.updateOne(filter, givenUp)).matchedCount > 0;
       } catch (error) {
         onError(error);
       }
@@ -133,18 +137,17 @@ export function createPendingAnswers(
       early.add(callId);
     },
 
-    async adopt(callId) {
-      const pendingAnswer = fresh();
+    async adopt(callId, pendingAnswer) {
       const { matchedCount } = await calls.updateOne(
         { _id: callId, 'pendingAnswer.process': { $type: 'string' } },
         { $set: { pendingAnswer } },
       );
-      return matchedCount > 0 ? pendingAnswer : null;
+      return matchedCount > 0;
     },
 
-    undelivered({ _id }, code) {
+    async undelivered({ _id }, code) {
       early.delete(_id);
-      return giveUp({ _id }, code);
+      await giveUp({ _id }, code);
     },
 
     lost(callId, { response }) {

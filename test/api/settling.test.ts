@@ -46,12 +46,13 @@ async function startFixture(t: ExecutionContext) {
   const ledgerOf = (it: typeof store) =>
     open.adopt(createLedger(it, onError), (ledger) => ledger.flush().catch(onError));
   const ledger = ledgerOf(store);
+  const answers = open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close());
   const refunds = createRefunds({
     workflow: { result: () => Promise.reject(new Error('Temporal no longer has the workflow')) },
     ledger: ledgerOf(away),
     results: createResults(mongodbPieces(away), keyring),
     calls: createCalls(away),
-    answers: open.adopt(createPendingAnswers(away, LEASE, onError), (it) => it.close()),
+    answers,
     paybacks: createPaybacks({ store: away, ledger: ledgerOf(away), accounts: createAccounts(away) }),
     log: pino({ level: 'silent' }),
   });
@@ -79,6 +80,7 @@ async function startFixture(t: ExecutionContext) {
     link: links.mongodb,
     results: createResults(mongodbPieces(store), keyring),
     refunds,
+    answers,
     chargedCall,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
@@ -176,5 +178,24 @@ test('a call that was given up while MongoDB was unavailable is not charged afte
       async () => (await accountOf(fixture.store, accountId)).balance === CREDITS,
     );
   }
+  t.deepEqual((await audit(fixture.store)).drift, []);
+});
+
+test('a lost response settles nothing if another response has taken over the call', async (t) => {
+  await using fixture = await startFixture(t);
+  const { answers } = fixture;
+  const { callId, row, accountId, charge } = await fixture.chargedCall();
+  const [lost, other] = [answers.fresh(), answers.fresh()];
+  t.true(await answers.adopt(callId, lost));
+  t.true(await answers.adopt(callId, other));
+  t.true(await answers.adopt(callId, other), 'a take-over can be repeated');
+  await charge();
+  t.false(await answers.lost(callId, lost));
+  t.deepEqual((await fixture.store.calls.findOne({ _id: callId }))?.pendingAnswer, other);
+  t.is((await accountOf(fixture.store, accountId)).balance, CREDITS - PRICE);
+
+  fixture.refunds.refundLost(row, other);
+  const balance = async () => (await accountOf(fixture.store, accountId)).balance;
+  await until('the price is returned', async () => (await balance()) === CREDITS);
   t.deepEqual((await audit(fixture.store)).drift, []);
 });

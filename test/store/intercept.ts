@@ -49,10 +49,14 @@ function interceptCollection<T extends Document>(
   });
 }
 
-/** Wraps a store so that each operation on the collections of the ledger, on notices and on call contents goes through `intercept`. */
+/**
+ * Wraps a store so that each operation on the collections of the ledger, on leases, notices and call contents goes through
+ * `intercept`.
+ */
 export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   ...store,
   accounts: interceptCollection(store.accounts, intercept),
+  apiProcesses: interceptCollection(store.apiProcesses, intercept),
   calls: interceptCollection(store.calls, intercept),
   entries: interceptCollection(store.entries, intercept),
   events: interceptCollection(store.events, intercept),
