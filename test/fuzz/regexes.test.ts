@@ -18,6 +18,7 @@ const FOLDERS = [
 const COMPUTED: Readonly<Record<string, string>> = {
   'activities/browser/overlayPatterns.ts': 'its results, `OVERLAY_PATTERNS`, below',
   'activities/browser/page/overlays/hideOverlayElements.ts': '`OVERLAY_PATTERNS`, below',
+  'dev/generatedText.ts': 'names of generated parts, which consist of letters',
 };
 
 const { literal, computed } = findRegexes(FOLDERS);
