@@ -107,5 +107,5 @@ test('every npm script that the documents name exists', (t) => {
 
 test('git ignores the secrets of a production stack', (t) => {
   const ignored = read('.gitignore').split('\n');
-  for (const path of ['.env', 'secrets/']) t.true(ignored.includes(path), path);
+  for (const path of ['.env', '/secrets/']) t.true(ignored.includes(path), path);
 });

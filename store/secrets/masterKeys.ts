@@ -1,5 +1,5 @@
-import { EnvError } from '../../schemas/env.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { EnvError } from '../../schemas/env.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { countSecrets } from './rekey.ts';
 import { countTwoFactors } from './twoFactorSecrets.ts';

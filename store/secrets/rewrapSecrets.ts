@@ -1,9 +1,9 @@
 import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Store } from '../mongo/mongo.ts';
+import { openSecret, sealSecret } from '../webhooks/webhookEndpoints.ts';
 import { keyIdOf } from './rekey.ts';
 import { authSecrets, SEALED, twoFactorsOf, versionOf, versionOfSealed } from './twoFactorSecrets.ts';
-import { openSecret, sealSecret } from '../webhooks/webhookEndpoints.ts';
 
 async function rewrapWebhookSecrets({ webhookEndpoints }: Store, keyring: Keyring): Promise<number> {
   let rewrapped = 0;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from 'mongodb';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import type { Store } from '../mongo/mongo.ts';
 import { OPERATOR, recordSecurity } from '../accounts/securityLog.ts';
+import type { Store } from '../mongo/mongo.ts';
 
 /**
  * The second factor of a user, which better-auth stores: the secret of the authenticator app and the backup codes, both
