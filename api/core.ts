@@ -16,7 +16,7 @@ import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
 import { type ApiMetrics, createApiMetrics } from './http/metrics.ts';
 import { createLimits, type Limits } from './limits.ts';
 
-/** What every area of the API is made from. */
+/** The dependencies that all areas of the API share. */
 export interface ApiCore extends Core {
   readonly keyring: Keyring;
   readonly store: Store;

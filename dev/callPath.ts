@@ -9,9 +9,9 @@ import { API, type Type, type Symbol as TypeSymbol } from 'typescript/unstable/s
  * `node dev/callPath.ts [--list] [folder of a checkout]`.
  *
  * The path consists of the functions that the type checker finds from START on. It follows each call in the body of a
- * function, and each function that the body passes on. A member of an interface leads to the members of all object literals
- * that the checker takes for the interface. What runs only after an error is left out: `catch` clauses, `throw` statements
- * and arguments of `.catch(…)`.
+ * function, and each function that the body passes as an argument. A call through an interface leads to every object literal
+ * that implements the interface. Code that runs only after an error is not followed: `catch` clauses, `throw` statements and
+ * arguments of `.catch(…)`.
  *
  * - files: files with a function of the path
  * - hops: functions on the shortest chains of calls to the lines of STEPS, each function once
@@ -29,7 +29,7 @@ const START: Readonly<Record<Start, readonly [file: string, text: string]>> = {
   tool: ['activities/tools/hash-text.ts', 'export async function run'],
 };
 
-/** What a call does, in order: the function from which the path leads to it, and the line that does it. */
+/** The steps of a call in their order, each with the function where the search for it starts and the line that performs it. */
 const STEPS: readonly (readonly [step: string, from: Start, line: RegExp])[] = [
   ['start', 'route', /client\.workflow\.start</],
   ['reserve', 'workflow', /accounts\.findOneAndUpdate\(/],

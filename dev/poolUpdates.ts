@@ -5,7 +5,8 @@ import { toolQueue } from '../workflows/contract.ts';
 import { line, part, type Update, whole } from './generatedText.ts';
 import { markdownTable } from './markdownTable.ts';
 
-// What follows from `schemas/pools.ts` in files outside the code: images, containers, the chart and documents.
+// Writes the parts of Dockerfile, docker-compose.yml, the chart and the documents that derive from the table of pools in
+// `schemas/pools.ts`.
 
 /** Maximum length of the lines of a Dockerfile that list packages. */
 const WIDTH = 118;
@@ -93,7 +94,7 @@ function scaling(pool: Pool): string {
   return `    ${pool}: { minReplicas: 1, maxReplicas: ${maxReplicas}, backlog: ${backlog} }`;
 }
 
-/** What the templates of the chart read about the pools. */
+/** Returns the entry of a pool in `files/pools.yml`, which the templates of the chart read. */
 function facts(pool: Pool, registry: Registry): string {
   const secrets = poolsWithSecrets(registry).includes(pool);
   const queues = lanesOf(pool).map((lane) => toolQueue(pool, lane));

@@ -88,7 +88,7 @@ function readBlock(tokens: Iterator<string, undefined>): string {
     nest(open, token);
     if (open.length === 0) break;
     if (Math.min(depth, open.length) > 1) continue;
-    // What precedes an opening brace are the selectors of a nested rule.
+    // The text before an opening brace is the selector of a nested rule, not a declaration.
     declaration = token === '{' || token === '}' ? '' : declaration + token;
     if (token !== ';') continue;
     body += declaration;

@@ -13,7 +13,7 @@ import { createValidator } from '../http/validator.ts';
 import type { Outages } from './outages.ts';
 import { MAX_RUNNING, type ToolCall } from './toolCall.ts';
 
-/** What a call must satisfy before it runs. */
+/** The checks of a request before its call runs. */
 export interface Admission {
   /**
    * Makes the checks that need only the caller and the tool. @throws ServiceError insufficient_scope,

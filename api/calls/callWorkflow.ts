@@ -53,8 +53,8 @@ export type WorkflowEnd =
   | { state: 'unknown'; error: Error };
 
 /**
- * What the API does with the workflows of calls. Operations are retried until Temporal answers or their time has passed; no
- * other file of the API's calls sends requests to Temporal.
+ * The operations of the API on the workflow of a call. Each is retried until Temporal answers or its time has passed. No
+ * other file in this folder sends requests to Temporal.
  */
 export interface CallWorkflow {
   /**

@@ -114,10 +114,9 @@ function readSection(message: Buffer, start: number, count: number): Section {
 }
 
 /**
- * Parses a DNS reply. dns-packet 5.6 is not used for this, because the guard against private addresses trusts the result:
- * it decodes label bytes as UTF-8 and does not escape dots, so that different names become equal; it reads addresses and
- * names past the end of their record; it ignores the class; and one malformed record of a type that nobody asked for
- * makes it reject the reply. A reply of 64 kB with chains of compression pointers takes it 0.2 s.
+ * Parses a DNS reply. dns-packet 5.6 is not used for this, because the guard against private addresses relies on the exact
+ * names and addresses: dns-packet decodes label bytes as UTF-8 and does not escape dots, checks neither the length of record
+ * data nor the class, and rejects the whole reply when one record is malformed, whatever its type.
  *
  * @throws when the message is malformed
  */

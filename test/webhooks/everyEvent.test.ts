@@ -117,10 +117,10 @@ for (const kind of EVENT_KINDS)
     const workflowId = await cause(account);
     await until(`${workflowId} is started`, () => wasStarted(workflowId));
     const { accountId } = account;
-    await until('the event is not pending', async () =>
+    const event = await until('the event is not pending', async () =>
       store.events.findOne({ accountId, event: kind, pending: { $exists: false } }),
     );
-    t.pass();
+    t.is(event.event, kind);
   });
 
 test('an event that the orchestrator stores, such as that of an allowance, starts its dispatch', async (t) => {

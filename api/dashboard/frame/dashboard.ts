@@ -20,7 +20,7 @@ import type { Mails } from '../../mail/messages.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import type { PageRouter } from './pageRouter.ts';
 
-/** What other areas of the API do for the dashboard. */
+/** The services of other areas of the API that the dashboard uses. */
 export interface DashboardServices {
   auth: Auth;
   sessions: Sessions;
@@ -43,7 +43,7 @@ export interface DashboardServices {
   readiness(): Promise<Readiness>;
 }
 
-/** What a page of the dashboard is made from; each page takes what it needs. */
+/** The dependencies of the pages. Each page takes those that it needs. */
 export interface Dashboard extends DashboardServices {
   core: ApiCore;
   /** Registers the routes of pages. */
