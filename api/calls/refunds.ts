@@ -100,7 +100,7 @@ export function createRefunds(deps: RefundDependencies): Refunds {
   }
 
   async function settleLost(row: CallDoc, pending: PendingAnswer): Promise<void> {
-    // Another response may have taken over the call and have been delivered.
+    // Another response may carry the result, or have delivered it.
     if (!(await answers.lost(row._id, pending))) return;
     // The sweeper only removes the mark of such a call.
     if (row.actsOnWorld) return;

@@ -14,11 +14,13 @@ export interface PendingAnswer {
    * call.
    */
   process: string | null;
-  /**
-   * Id of the response that is to carry the result. A form that is submitted twice has two; the later one counts. Calls of
-   * earlier versions have none.
-   */
+  /** Id of the response that is to carry the result. Calls of earlier versions have none. */
   response?: string;
+  /**
+   * The responses to earlier requests with the same form, the latest one first. They may carry the result too: a result that
+   * one of all responses has delivered is paid.
+   */
+  earlier?: { process: string; response: string }[];
   /** Code of the error that the caller got instead of a result; null: no response yet, or the connection was lost. */
   code: string | null;
 }

@@ -28,8 +28,8 @@ export interface PendingAnswers {
    */
   assertPending(callId: string): Promise<void>;
   /**
-   * Records that this new response will carry the result of the call, instead of the response that was recorded before. Can
-   * be repeated. Returns false if that one was already sent or given up.
+   * Records that this new response will carry the result of the call, as well as the response that was recorded before. Can
+   * be repeated. Returns false if that one was already sent or given up, or if the call has too many responses.
    */
   adopt(callId: string, pending: PendingAnswer): Promise<boolean>;
   /**
@@ -39,11 +39,10 @@ export interface PendingAnswers {
    */
   undelivered(call: Pick<CallDoc, '_id'>, code: ErrorCode): Promise<void>;
   /**
-   * Records that the connection ended before the response was complete. Retries as `undelivered`. No-op if another response
-   * has replaced this one (`adopt`).
+   * Records that the connection ended before the response was complete. Retries as `undelivered`.
    *
    * @param pending the record of the response
-   * @returns whether the record was written
+   * @returns whether no other response can carry the result any more, so that the call is to be settled
    */
   lost(callId: string, pending: PendingAnswer): Promise<boolean>;
   /** Writes the pending records to MongoDB; for a graceful shutdown. */
@@ -58,6 +57,22 @@ const RETRY_MS = 1000;
  */
 const CONFIRM_INTERVAL_MS = 2000;
 
+const EARLIER = { $ifNull: ['$pendingAnswer.earlier', []] };
+/** Maximum number of responses to requests with the same form, beside the latest one. */
+const MAX_EARLIER = 9;
+/** The recorded responses of a call, the latest one first. */
+const ALL_RESPONSES = {
+  $concatArrays: [[{ process: '$pendingAnswer.process', response: '$pendingAnswer.response' }], EARLIER],
+};
+/** The record of the latest earlier response, in the place of that of the latest one. */
+const EARLIER_INSTEAD = {
+  $mergeObjects: [
+    '$pendingAnswer',
+    { $first: '$pendingAnswer.earlier' },
+    { earlier: { $slice: ['$pendingAnswer.earlier', 1, MAX_EARLIER] } },
+  ],
+};
+
 export function createPendingAnswers(
   { calls }: Pick<Store, 'calls'>,
   { processId, isHeld }: Pick<Lease, 'processId' | 'isHeld'>,
@@ -65,6 +80,7 @@ export function createPendingAnswers(
 ): PendingAnswers {
   const closing = new AbortController();
   const mine = { 'pendingAnswer.process': processId };
+  const oneOfMine = { $or: [mine, { 'pendingAnswer.earlier.process': processId }] };
   const done = { $unset: { pendingAnswer: '' as const } };
   /** Calls that `assertPending` recorded as delivered before their results were sent. */
   const early = new Set<string>();
@@ -81,7 +97,7 @@ export function createPendingAnswers(
     unconfirmed = [];
     if (batch.length === 0) return;
     try {
-      await calls.updateMany({ _id: { $in: batch }, ...mine }, done);
+      await calls.updateMany({ _id: { $in: batch }, ...oneOfMine }, done);
     } catch (error) {
       unconfirmed.push(...batch);
       throw error;
@@ -98,20 +114,42 @@ export function createPendingAnswers(
 
   const fresh = (): PendingAnswer => ({ process: processId, response: randomUUID(), code: null });
 
-  /**
-   * Records that no process will send the result. Retries until it is written or the process ends. Returns whether the
-   * call matched.
-   */
-  async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<boolean> {
-    const givenUp = { $set: { pendingAnswer: { process: null, code } } };
+  /** Repeats a write until it succeeds or the process ends. */
+  async function persist<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       closing.signal.throwIfAborted();
       try {
-        return (await calls.updateOne(filter, givenUp)).matchedCount > 0;
+        return await write();
       } catch (error) {
         onError(error);
       }
       await sleep(RETRY_MS, undefined, { signal: closing.signal });
+    }
+  }
+
+  /** Records that no process will send the result. Returns whether the call matched. */
+  async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<boolean> {
+    const givenUp = { $set: { pendingAnswer: { process: null, code } } };
+    return (await calls.updateOne(filter, givenUp)).matchedCount > 0;
+  }
+
+  /**
+   * Takes a response out of those that may carry the result. Returns true if it was the only one; no process will then send the
+   * result. Another response may be recorded at the same time, so that several attempts are needed.
+   */
+  async function takeOut(callId: string, response: string): Promise<boolean> {
+    const call = { _id: callId };
+    const isLatest = { ...call, ...mine, 'pendingAnswer.response': response };
+    const isEarlier = { ...call, 'pendingAnswer.earlier.response': response };
+    for (;;) {
+      if (await giveUp({ ...isLatest, 'pendingAnswer.earlier.0': { $exists: false } }, null)) return true;
+      const left = await calls.updateOne(isEarlier, { $pull: { 'pendingAnswer.earlier': { response } } });
+      if (left.matchedCount > 0) return false;
+      const replaced = await calls.updateOne({ ...isLatest, 'pendingAnswer.earlier.0': { $exists: true } }, [
+        { $set: { pendingAnswer: EARLIER_INSTEAD } },
+      ]);
+      if (replaced.matchedCount > 0) return false;
+      if ((await calls.findOne({ $or: [isLatest, isEarlier] })) === null) return false;
     }
   }
 
@@ -126,7 +164,7 @@ export function createPendingAnswers(
       // the write fails, the next batch repeats it.
       const answered = { ...done, $set: { 'timing.answeredAt': new Date() } };
       calls
-        .updateOne({ _id: callId, ...mine }, answered, { writeConcern: { w: 1, journal: false } })
+        .updateOne({ _id: callId, ...oneOfMine }, answered, { writeConcern: { w: 1, journal: false } })
         .catch(() => undefined);
     },
 
@@ -138,24 +176,33 @@ export function createPendingAnswers(
     },
 
     async adopt(callId, pendingAnswer) {
-      const { matchedCount } = await calls.updateOne(
-        { _id: callId, 'pendingAnswer.process': { $type: 'string' } },
-        { $set: { pendingAnswer } },
-      );
-      return matchedCount > 0;
+      const { response } = pendingAnswer;
+      const canFollow = {
+        'pendingAnswer.process': { $type: 'string' },
+        'pendingAnswer.response': { $ne: response },
+        [`pendingAnswer.earlier.${MAX_EARLIER - 1}`]: { $exists: false },
+      } as const;
+      const { matchedCount } = await calls.updateOne({ _id: callId, ...canFollow }, [
+        {
+          $set: {
+            pendingAnswer: { $mergeObjects: [{ $literal: pendingAnswer }, { earlier: ALL_RESPONSES }] },
+          },
+        },
+      ]);
+      if (matchedCount > 0) return true;
+      return (await calls.findOne({ _id: callId, ...mine, 'pendingAnswer.response': response })) !== null;
     },
 
     async undelivered({ _id }, code) {
       early.delete(_id);
-      await giveUp({ _id }, code);
+      await persist(() => giveUp({ _id }, code));
     },
 
     lost(callId, { response }) {
       const wasRecorded = early.delete(callId);
-      const recorded = wasRecorded
-        ? { pendingAnswer: { $exists: false } }
-        : { ...mine, ...(response !== undefined && { 'pendingAnswer.response': response }) };
-      return giveUp({ _id: callId, ...recorded }, null);
+      if (wasRecorded) return persist(() => giveUp({ _id: callId, pendingAnswer: { $exists: false } }, null));
+      if (response === undefined) return persist(() => giveUp({ _id: callId, ...mine }, null));
+      return persist(() => takeOut(callId, response));
     },
 
     async close() {

@@ -181,21 +181,37 @@ test('a call that was given up while MongoDB was unavailable is not charged afte
   t.deepEqual((await audit(fixture.store)).drift, []);
 });
 
-test('a lost response settles nothing if another response has taken over the call', async (t) => {
+test('a call with several responses is settled when the last of them is lost, and stays charged if one is delivered', async (t) => {
   await using fixture = await startFixture(t);
-  const { answers } = fixture;
+  const { answers, store } = fixture;
   const { callId, row, accountId, charge } = await fixture.chargedCall();
-  const [lost, other] = [answers.fresh(), answers.fresh()];
-  t.true(await answers.adopt(callId, lost));
-  t.true(await answers.adopt(callId, other));
-  t.true(await answers.adopt(callId, other), 'a take-over can be repeated');
+  const first = answers.fresh();
+  await store.calls.updateOne({ _id: callId }, { $set: { pendingAnswer: first } });
+  const [second, third] = [answers.fresh(), answers.fresh()];
+  t.true(await answers.adopt(callId, second));
+  t.true(await answers.adopt(callId, third));
+  t.true(await answers.adopt(callId, third), 'a take-over can be repeated');
   await charge();
-  t.false(await answers.lost(callId, lost));
-  t.deepEqual((await fixture.store.calls.findOne({ _id: callId }))?.pendingAnswer, other);
-  t.is((await accountOf(fixture.store, accountId)).balance, CREDITS - PRICE);
+  t.false(await answers.lost(callId, third));
+  t.false(await answers.lost(callId, first));
+  const pending = async () => (await store.calls.findOne({ _id: callId }))?.pendingAnswer;
+  t.deepEqual(await pending(), { ...second, earlier: [] });
+  const balance = async () => (await accountOf(store, accountId)).balance;
+  t.is(await balance(), CREDITS - PRICE);
 
-  fixture.refunds.refundLost(row, other);
-  const balance = async () => (await accountOf(fixture.store, accountId)).balance;
+  fixture.refunds.refundLost(row, second);
   await until('the price is returned', async () => (await balance()) === CREDITS);
-  t.deepEqual((await audit(fixture.store)).drift, []);
+
+  const another = await fixture.chargedCall();
+  await store.calls.updateOne({ _id: another.callId }, { $set: { pendingAnswer: first } });
+  t.true(await answers.adopt(another.callId, second));
+  await another.charge();
+  t.false(await answers.lost(another.callId, second));
+  answers.delivered(another.callId);
+  await until('the first response to be recorded', async () => {
+    const call = await store.calls.findOne({ _id: another.callId });
+    return call !== null && call.pendingAnswer === undefined;
+  });
+  t.is((await accountOf(store, another.accountId)).balance, CREDITS - PRICE);
+  t.deepEqual((await audit(store)).drift, []);
 });
