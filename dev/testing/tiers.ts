@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 
 /**
  * Matches the test files of the slow tier: fault injection, load, random input, the corpus of pages, the client packages, short
- * runs of the benchmark and the comparisons, and files about one topic of a tool, of the dashboard or of the deployment
- * (`tool.topic.test.ts`).
+ * runs of the benchmark and the comparisons, and files about one topic of a tool, of the dashboard, of the deployment or of the
+ * schedules (`tool.topic.test.ts`).
  */
 const SLOW =
-  /^test\/(?:(?:chaos|load|fuzz|browser|clients|bench|quality)\/|(?:tools|dashboard|deploy)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
+  /^test\/(?:(?:chaos|load|fuzz|browser|clients|bench|quality)\/|(?:tools|dashboard|deploy|schedules)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
 /** Matches the source of a test file that starts servers or a stack of its own, which makes it a slow one too. */
 const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers)\(/;
 /** Matches the source of a test file of a tool that starts browsers of its own; the contract test calls these tools too. */
@@ -31,6 +31,7 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'test/store/ledger.property.test.ts': { TEST_OPERATIONS: '50000' },
   'test/store/keySpend.property.test.ts': { TEST_BUDGET_OPERATIONS: '20000' },
   'test/store/ledger.schedules.test.ts': { TEST_SCHEDULES: '1000' },
+  'test/schedules/calls.test.ts': { TEST_CALL_SCHEDULES: '20000' },
 };
 
 /** Number of light test files that run at the same time on two cores. The third uses the time in which the others wait. */

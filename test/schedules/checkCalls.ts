@@ -73,7 +73,7 @@ export async function checkCalls(
 ): Promise<{ faults: string[]; endings: string[] }> {
   const records = await readAll(store, accountId);
   const { account, calls, entries, grants } = records;
-  const { temporal, runs, hasLapsed } = processes;
+  const { temporal, runs, hasLapsed, hasDiedUnheld } = processes;
   const faults = auditRecords(records);
   const expect = (what: string, holds: boolean) => {
     if (!holds) faults.push(what);
@@ -123,7 +123,10 @@ export async function checkCalls(
     expect('a result that arrived is paid', !arrived || isPaid || isLost);
     if (!canReplay && !arrived) {
       expect('a caller with an error does not pay', !(gotError && isPaid) || isLost);
-      expect('a result that did not arrive is returned', !isPaid || call.actsOnWorld);
+      expect(
+        'a result that did not arrive is returned',
+        !isPaid || call.actsOnWorld || sent.some(({ api }) => hasDiedUnheld(api)),
+      );
     }
     expect('a result that can be replayed is not returned', !(canReplay && returned));
     expect('a tool with side effects runs once', !call.actsOnWorld || (runs.get(call._id) ?? 0) <= 1);

@@ -29,6 +29,7 @@ export class VirtualClock {
   #now: number;
   #order = 0;
   readonly #timers = new Set<Timer>();
+  readonly #timeouts = new Set<AbortController>();
 
   /** @param now milliseconds since the Unix epoch at which the clock starts */
   constructor(now: number) {
@@ -63,6 +64,28 @@ export class VirtualClock {
     };
     this.#timers.add(timer);
     return timer;
+  }
+
+  /** Returns a signal that aborts after this many milliseconds. */
+  timeout(owner: string, ms: number): AbortSignal {
+    const controller = new AbortController();
+    this.#timeouts.add(controller);
+    this.set(owner, ms, () => {
+      this.#timeouts.delete(controller);
+      controller.abort(new DOMException('The operation timed out', 'TimeoutError'));
+    });
+    return controller.signal;
+  }
+
+  /**
+   * Ends the time: no timer fires any more, and all signals abort, because Node.js keeps signals that others depend on in
+   * memory until they do.
+   */
+  stop(): void {
+    this.#timers.clear();
+    for (const controller of this.#timeouts) controller.abort();
+    this.#timeouts.clear();
+    this.#timers.clear();
   }
 
   clear(timer: Timer): void {
@@ -167,10 +190,7 @@ function sleep(ms = 1, value?: unknown, options: { signal?: AbortSignal } = {}):
 function timeout(ms: number): AbortSignal {
   const context = contexts.getStore();
   if (context === undefined) return real.timeout(ms);
-  const controller = new AbortController();
-  const { clock, owner } = context;
-  clock.set(owner, ms, () => controller.abort(new DOMException('The operation timed out', 'TimeoutError')));
-  return controller.signal;
+  return context.clock.timeout(context.owner, ms);
 }
 
 /** Returns the time of the virtual clock on which the caller runs; null: it runs on none. */

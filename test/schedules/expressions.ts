@@ -161,7 +161,12 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   ),
   $type: one((value) => (value === undefined ? 'missing' : 'present')),
   $size: one((value) => listOf(value).length),
-  $slice: each((list, count) => listOf(list).slice(0, Number(count))),
+  $first: one((list) => listOf(list)[0]),
+  $slice: each((list, from, count) =>
+    count === undefined
+      ? listOf(list).slice(0, Number(from))
+      : listOf(list).slice(Number(from), Number(from) + Number(count)),
+  ),
   $concatArrays: each((...lists) => lists.flatMap(listOf)),
   $objectToArray: one((value) => Object.entries(rowOf(value)).map(([k, v]) => ({ k, v }))),
   $arrayToObject: one((list) =>
@@ -339,7 +344,7 @@ const UPDATES: Readonly<Record<string, (row: Row, path: string, value: unknown, 
     return list.some((item) => equals(item, value)) ? row : setPath(row, path, [...list, value]);
   },
   $pull(row, path, condition) {
-    const list = listOf(row[path]).map(rowOf);
+    const list = listOf(read(row, path.split('.'))).map(rowOf);
     return setPath(
       row,
       path,

@@ -49,12 +49,18 @@ export interface Played {
   endings: string[];
 }
 
+/** A request of a caller, who may end the connection. */
+interface Request extends CallRequest {
+  hangsUpAfterMs: number | null;
+  hangUp(): void;
+}
+
 /** What a schedule consists of, apart from the order of its steps. */
 interface Plan {
   credits: number;
   /** Credits that are bought during the schedule; 0: none. */
   purchase: number;
-  requests: (CallRequest & { hangsUpAfterMs: number | null })[];
+  requests: Request[];
   /** Number of steps after which a process dies, by its name. */
   deaths: ReadonlyMap<string, number>;
   /** What else happens. */
@@ -65,7 +71,7 @@ interface Plan {
   timerPercent: number;
 }
 
-function planRequest(accountId: string, index: number, random: Random): Plan['requests'][number] {
+function planRequest(accountId: string, index: number, random: Random): Request {
   const chance = (percent: number) => random.integer(1, 100) <= percent;
   const key = chance(75) ? { ...KEY, accountId } : null;
   return {
@@ -82,6 +88,7 @@ function planRequest(accountId: string, index: number, random: Random): Plan['re
     isOver: false,
     api: random.pick(['api 1', 'api 2']),
     hangsUpAfterMs: chance(30) ? random.pick([0, 0, 5, 2000, 20_000]) : null,
+    hangUp: () => undefined,
   };
 }
 
@@ -115,17 +122,20 @@ const isUndisturbed = ({ requests, deaths, incidents, credits, ...plan }: Plan):
   ) &&
   credits >= PRICE * requests.length;
 
+interface World {
+  plan: Plan;
+  store: Store;
+  accountId: string;
+  scheduler: Scheduler;
+  clock: VirtualClock;
+  processes: Processes;
+  outage: AbortController;
+  random: Random;
+}
+
 /** Starts what the plan contains as actors of the schedule. */
-function startActors(
-  plan: Plan,
-  store: Store,
-  accountId: string,
-  scheduler: Scheduler,
-  clock: VirtualClock,
-  { temporal, apis }: Processes,
-  outage: AbortController,
-  random: Random,
-): void {
+function startActors({ plan, store, accountId, scheduler, clock, processes, outage, random }: World): void {
+  const { temporal, apis } = processes;
   for (const [name, steps] of plan.deaths) scheduler.killAfter(name, steps);
   for (const [index, request] of plan.requests.entries()) {
     const name = `caller ${index}`;
@@ -138,9 +148,10 @@ function startActors(
           `/${index}`,
           scheduler.intercept(`${request.api}/connection ${index}`),
         );
+        request.hangUp = () => hangUp?.();
         if (request.hangsUpAfterMs === null) return;
         await sleep(request.hangsUpAfterMs);
-        await step('hang up', async () => hangUp?.());
+        await step('hang up', async () => request.hangUp());
       }),
     );
   }
@@ -196,7 +207,14 @@ export async function playCalls(store: Store, clock: VirtualClock, seed: number)
   scheduler.onDeath((name) => {
     for (const request of requests) if (request.api === name) request.isOver = true;
   });
-  startActors(plan, store, accountId, scheduler, clock, processes, outage, random);
+  startActors({ plan, store, accountId, scheduler, clock, processes, outage, random });
+  using _end = {
+    [Symbol.dispose]() {
+      clock.stop();
+      outage.abort();
+      for (const request of requests) request.hangUp();
+    },
+  };
 
   const { temporal } = processes;
   const haveEnded = () =>

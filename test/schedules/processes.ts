@@ -21,6 +21,8 @@ import { type Orchestrator, Temporal } from './temporal.ts';
 const SWEEP_INTERVAL_MS = 15_000;
 /** Age at which a lease has expired. */
 const LEASE_MS = 15_000;
+/** Age of its lease from which an API process no longer relies on it. */
+const HELD_MS = 8000;
 
 const ignore = () => undefined;
 
@@ -56,10 +58,13 @@ export interface Processes {
   apis: ReadonlyMap<string, Promise<Api>>;
   /** How often the tool of a call was started. */
   runs: ReadonlyMap<string, number>;
-  /** Names of the processes that run now. */
-  running(): string[];
-  /** Whether the lease of an API process has expired, so that the sweeper may have given away its calls. */
+  /** Whether an API process has died, or its lease has expired, so that the sweeper may have settled its calls. */
   hasLapsed(api: string): boolean;
+  /**
+   * Whether an API process has died after it had lost contact with MongoDB. Without a lease, a process records a result as
+   * delivered before it sends it, so that the sweeper cannot settle the call at the same time.
+   */
+  hasDiedUnheld(api: string): boolean;
 }
 
 /** Starts the processes as parts of a schedule. */
@@ -68,7 +73,9 @@ export function startProcesses(deps: Dependencies): Processes {
   const apis = new Map<string, Promise<Api>>();
   const orchestrators = new Map<string, Orchestrator>();
   const restarts = new Map<string, () => void>();
+  /** When the lease of an API process was renewed, and when the process sent that renewal. */
   const renewals = new Map<string, number>();
+  const sent = new Map<string, number>();
   const lapsed = new Set<string>();
   const runs = new Map<string, number>();
   const temporal = new Temporal({
@@ -80,6 +87,8 @@ export function startProcesses(deps: Dependencies): Processes {
     onTool: (callId) => runs.set(callId, (runs.get(callId) ?? 0) + 1),
   });
 
+  const dead = new Set<string>();
+  const unheld = new Set<string>();
   const isLate = (name: string): boolean => clock.now - (renewals.get(name) ?? clock.now) > LEASE_MS;
 
   /** Steps of a process that may fail, before or after they have had their effect. */
@@ -87,7 +96,9 @@ export function startProcesses(deps: Dependencies): Processes {
     const step = scheduler.intercept(actor);
     return (name, run) => {
       if (transactions.getStore() === true) return run();
+      const sentAt = clock.now;
       return step(name, async () => {
+        if (clock.now - (sent.get(actor) ?? clock.now) >= HELD_MS) unheld.add(actor);
         const fate = scheduler.isCalm || faultPermille === 0 ? 500 : random.integer(1, 1000);
         if (fate <= faultPermille) throw error();
         const result = await run().catch((error: unknown) => {
@@ -97,6 +108,7 @@ export function startProcesses(deps: Dependencies): Processes {
         if (name === 'apiProcesses.updateOne') {
           if (isLate(actor)) lapsed.add(actor);
           renewals.set(actor, clock.now);
+          sent.set(actor, sentAt);
         }
         if (fate > 1000 - faultPermille) throw error();
         return result;
@@ -134,7 +146,7 @@ export function startProcesses(deps: Dependencies): Processes {
     );
     restarts.set(name, () => {
       restarts.delete(name);
-      lapsed.add(name);
+      dead.add(name);
     });
   }
 
@@ -202,7 +214,7 @@ export function startProcesses(deps: Dependencies): Processes {
     temporal,
     apis,
     runs,
-    running: () => [...restarts.keys()],
-    hasLapsed: (name) => lapsed.has(name) || isLate(name),
+    hasLapsed: (name) => dead.has(name) || lapsed.has(name) || isLate(name),
+    hasDiedUnheld: (name) => dead.has(name) && unheld.has(name),
   };
 }
