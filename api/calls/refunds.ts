@@ -26,8 +26,11 @@ export interface Refunds {
    * @throws the error of reading, if the caller can retry with the same Idempotency-Key
    */
   resultOrRefund(row: CallDoc, result: CallResult, deadline: number): Promise<CallOutcome>;
-  /** Refunds a call whose caller got the error `cancelled`, unless the refund is already recorded. */
-  refundCancelled(row: CallDoc, deadline: number): Promise<void>;
+  /**
+   * Refunds a call whose workflow ended with this error, unless the refund is already recorded. The error `internal` may come
+   * from a second run of a workflow whose first run, of which Temporal has lost the history, charged the call.
+   */
+  refundFailed(row: CallDoc, code: 'cancelled' | 'internal', deadline: number): Promise<void>;
   /** Ends a call: refunds it with this error code, or returns its result if it has already been charged. */
   refundUnlessCharged(row: CallDoc, error: ServiceError, deadline: number): Promise<CallOutcome>;
   /**
@@ -155,10 +158,9 @@ export function createRefunds(deps: RefundDependencies): Refunds {
       );
     },
 
-    async refundCancelled(row, deadline) {
+    async refundFailed(row, code, deadline) {
       const now = (await calls.find(row._id).catch(() => null)) ?? row;
-      if (now.state === 'charged' || now.state === 'running')
-        await settleWhileWaiting(now, 'cancelled', deadline);
+      if (now.state === 'charged' || now.state === 'running') await settleWhileWaiting(now, code, deadline);
     },
 
     async refundUnlessCharged(row, error, deadline) {

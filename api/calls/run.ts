@@ -435,9 +435,11 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     { row, replayed, deadline }: Recorded,
     { refusal, available, error }: FailedEnd,
   ): Promise<CallOutcome> {
-    if (refusal?.code === 'cancelled') await refunds.refundCancelled(row, deadline);
-    if (refusal?.code === 'internal')
+    if (refusal?.code === 'cancelled') await refunds.refundFailed(row, 'cancelled', deadline);
+    if (refusal?.code === 'internal') {
       log.error({ err: error, callId: row._id, requestId: row.requestId }, 'call failed');
+      if (row.pendingAnswer !== undefined) await refunds.refundFailed(row, 'internal', deadline);
+    }
     const outcome =
       refusal === null
         ? await refunds.refundUnlessCharged(row, new ServiceError('internal', { cause: error }), deadline)

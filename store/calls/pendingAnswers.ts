@@ -22,7 +22,7 @@ export interface PendingAnswers {
   /**
    * Checks, just before a result is sent, that no other process has refunded the call. No-op while this process holds
    * its lease. If it may have lost the lease, it instead records the call as delivered, which fails if the call was
-   * refunded.
+   * refunded and not delivered by another response.
    *
    * @throws if the call was refunded or MongoDB is unreachable
    */
@@ -153,6 +153,13 @@ export function createPendingAnswers(
     }
   }
 
+  const wasDelivered = async (callId: string): Promise<boolean> =>
+    (await calls.findOne({
+      _id: callId,
+      pendingAnswer: { $exists: false },
+      'timing.answeredAt': { $exists: true },
+    })) !== null;
+
   return {
     fresh,
 
@@ -170,9 +177,11 @@ export function createPendingAnswers(
 
     async assertPending(callId) {
       if (isHeld()) return;
-      const { matchedCount } = await calls.updateOne({ _id: callId, ...mine }, done);
-      if (matchedCount === 0) throw new Error(`call ${callId} was refunded in the meantime`);
-      early.add(callId);
+      const { matchedCount } = await calls.updateOne({ _id: callId, ...oneOfMine }, done);
+      if (matchedCount > 0) early.add(callId);
+      // Another response to the same form may have delivered the result, or is about to.
+      else if (!early.has(callId) && !(await wasDelivered(callId)))
+        throw new Error(`call ${callId} was refunded in the meantime`);
     },
 
     async adopt(callId, pendingAnswer) {

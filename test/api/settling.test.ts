@@ -135,7 +135,7 @@ test('a call whose caller got the error `cancelled` is never charged', async (t)
     const { accountId, row, charge } = await fixture.chargedCall();
     if (isCharged) await charge();
     for (let repetition = 0; repetition < 2; repetition++)
-      await fixture.refunds.refundCancelled(row, dueIn(LONG_MS));
+      await fixture.refunds.refundFailed(row, 'cancelled', dueIn(LONG_MS));
     t.is((await accountOf(fixture.store, accountId)).balance, CREDITS);
     if (!isCharged) await t.throwsAsync(charge(), { message: /^closed$/ });
   }

@@ -51,10 +51,10 @@ const MUTANTS: [what: string, file: string, from: string, to: string][] = [
     'await answers.lost(row._id, pending);',
   ],
   [
-    'a form sent twice whose second request fails after it took over the call',
-    'api/calls/run.ts',
-    'return await retryStore(() => answers.adopt(callId, pending));',
-    'return await answers.adopt(callId, answers.fresh());',
+    'a response to a form that is forgotten when the form is sent again',
+    'store/calls/pendingAnswers.ts',
+    '{ earlier: ALL_RESPONSES }',
+    '{ earlier: [] }',
   ],
   [
     'a return of credits that leaves the charge in the journal to the spend of the key',

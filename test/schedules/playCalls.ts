@@ -97,12 +97,20 @@ function planSchedule(accountId: string, random: Random): Plan {
   const mortal = ['api 1', 'api 2', 'orchestrator 1.1', 'orchestrator 2.1', 'sweeper.1'];
   const incidents = ['terminate', 'delete', 'outage'] as const;
   const isQuiet = chance(10);
+  const requests = Array.from({ length: random.pick([1, 1, 2, 3]) }, (_, index) =>
+    planRequest(accountId, index, random),
+  );
+  // Often enough, all requests are one that is repeated, so that they race for one call.
+  const [first] = requests;
+  if (first !== undefined && chance(20)) {
+    const { key, method } = first;
+    const idempotencyKey = key === null ? 'form a' : 'key a';
+    for (const request of requests) Object.assign(request, { key, method, idempotencyKey });
+  }
   return {
     credits: random.pick([PRICE - 1, PRICE, 2 * PRICE, 26, 100]),
     purchase: chance(20) ? 10 : 0,
-    requests: Array.from({ length: random.pick([1, 1, 2, 3]) }, (_, index) =>
-      planRequest(accountId, index, random),
-    ),
+    requests,
     deaths: new Map(mortal.filter(() => !isQuiet && chance(15)).map((name) => [name, random.integer(1, 60)])),
     incidents: incidents.filter(() => !isQuiet && chance(7)),
     toolsFail: !isQuiet && chance(60),

@@ -65,6 +65,8 @@ export class Temporal {
   readonly executions = new Map<string, Execution>();
   /** Calls of which it has reported that their workflow is closed or unknown. */
   readonly reportedOver = new Set<string>();
+  /** Calls whose workflow it has forgotten. */
+  readonly lost = new Set<string>();
   readonly #world: World;
 
   constructor(world: World) {
@@ -137,6 +139,7 @@ export class Temporal {
   delete(id: string): void {
     this.terminate(id);
     this.executions.delete(id);
+    this.lost.add(id);
   }
 
   #close(id: string, status: StatusCode, event: CloseEvent): void {
