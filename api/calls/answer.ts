@@ -32,7 +32,9 @@ export async function deliver(
     await answer.undelivered(fault);
     throw fault;
   }
-  const onClose = () => answer.ended(response.writableFinished);
+  // Must not refer to the answer, which would keep the stored result in memory beside the response until its end.
+  const { ended } = answer;
+  const onClose = () => ended(response.writableFinished);
   if (response.closed) onClose();
   else response.once('close', onClose);
 }

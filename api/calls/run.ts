@@ -113,6 +113,8 @@ const TOUCH_INTERVAL_MS = 5000;
  * the response. The largest have 50 MB.
  */
 const MAX_REPLAYS = 4;
+/** Maximum number of stored results that a process reads for replays at the same time; copies of each are in memory then. */
+const MAX_READS = 4;
 const REPLAY_WAIT_MS = 10_000;
 const REPLAY_RETRY_S = 5;
 
@@ -149,6 +151,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   const places = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
   const queues = new Map<Pool | 'fast', FairQueue>();
   const replays = createOwnPlaces(MAX_REPLAYS);
+  const reads = createFairQueue(MAX_READS);
 
   async function run(call: ToolCall): Promise<Answer> {
     const run = begin(call);
@@ -404,7 +407,9 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     const { row, replayed, deadline } = recorded;
     // A small result is part of the workflow's own.
     const stored = 'stored' in result.result ? result.result.stored : null;
-    if (replayed && stored !== null && row.pendingAnswer === undefined) await takeReplayPlace(recorded);
+    using read = new DisposableStack();
+    if (replayed && stored !== null && row.pendingAnswer === undefined)
+      read.use(await takeReplayPlace(recorded));
     const outcome = await refunds.resultOrRefund(row, result, deadline);
     if (!replayed && isReplayable(row) && stored !== null && 'output' in outcome.ending)
       void retention.stored(row.accountId, stored, outcome.ending.output.length);
@@ -412,11 +417,12 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   }
 
   /**
-   * Waits until a stored result may be replayed. The place is free again when the response has ended.
+   * Waits until a stored result may be replayed. That place is free again when the response has ended.
    *
-   * @throws ServiceError rate_limited
+   * @returns the place for reading the result
+   * @throws ServiceError rate_limited, pool_busy
    */
-  async function takeReplayPlace({ row, call: { hangup } }: Recorded): Promise<void> {
+  async function takeReplayPlace({ row, call: { hangup } }: Recorded): Promise<Disposable> {
     const signal = AbortSignal.any([hangup, AbortSignal.timeout(REPLAY_WAIT_MS)]);
     const place = await replays.enter(row.accountId, signal).catch((error) => {
       throw new ServiceError('rate_limited', {
@@ -428,6 +434,13 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     const leave = () => place[Symbol.dispose]();
     if (hangup.aborted) leave();
     else hangup.addEventListener('abort', leave, { once: true });
+    return await reads.enter(row.accountId, signal).catch((error) => {
+      throw new ServiceError('pool_busy', {
+        detail: 'Many large results are being replayed. Try again in a few seconds.',
+        retryAfter: REPLAY_RETRY_S,
+        cause: error,
+      });
+    });
   }
 
   /** Settles a call whose workflow ended without a result. */
