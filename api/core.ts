@@ -13,6 +13,7 @@ import { ensureIndexes } from '../store/mongo/indexes.ts';
 import { createLists, type Lists } from '../store/mongo/lists.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
+import { type ClientUses, createClientUses } from './http/clientUse.ts';
 import { type ApiMetrics, createApiMetrics } from './http/metrics.ts';
 import { createLimits, type Limits } from './limits.ts';
 
@@ -26,6 +27,7 @@ export interface ApiCore extends Core {
   readonly apiKeys: ApiKeys;
   readonly lists: Lists;
   readonly limits: Limits;
+  readonly clientUses: ClientUses;
   /** Ports of the installation, to which the egress guard permits no connection; grows while the process starts. */
   readonly ports: number[];
   /** Returns the URL of the API: PUBLIC_URL, or the address on which the API listens, which is known from the first request on. */
@@ -65,6 +67,7 @@ export async function createApiCore(core: Core): Promise<ApiCore> {
     apiKeys: open.adopt(createApiKeys(store, onError), (it) => it.flush()),
     lists: createLists(store),
     limits: createLimits(store, env.RATE_LIMIT),
+    clientUses: createClientUses(env.TRUST_PROXY),
     ports,
     publicUrl: () => publicUrl,
     addPort,

@@ -10,6 +10,7 @@ import { openLease } from '../../store/mongo/lease.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
+import { sampleClients } from '../http/sampleClients.ts';
 import { createUploadPlaces } from '../http/uploadPlaces.ts';
 import type { InternalPort } from '../internalPort.ts';
 import { createTimeoutLimit } from './admission.ts';
@@ -29,6 +30,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
   const lease = open.adopt(await untilStoreAnswers(core, () => openLease(store, onError)), (it) =>
     it.release(),
   );
+  sampleClients(core, lease.processId);
   const answers = open.adopt(createPendingAnswers(store, lease, onError), (it) => it.close());
   const onLeftOut = (calls: number) =>
     log.warn({ calls }, 'input and output of calls were not kept, because too many waited to be written');

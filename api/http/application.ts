@@ -29,13 +29,14 @@ function methodNotAllowed(router: Router<State>): Koa.Middleware<State> {
 
 /** Creates the Koa application with the routes of all areas. @param areas in the order in which their routes are matched */
 export function createApplication(
-  { env, log, apiMetrics, isTraced }: ApiCore,
+  { env, log, apiMetrics, clientUses, isTraced }: ApiCore,
   areas: readonly Area[],
 ): Koa<State> {
   const app = new Koa<State>({ proxy: env.TRUST_PROXY });
   const router = new Router<State>();
   for (const area of areas) area.routes(router);
   if (isTraced) app.use(traceRequests());
+  app.use(clientUses.track);
   app.use(problems(log, apiMetrics));
   const perAddress = addressLimit(env);
   if (env.TRUST_PROXY && perAddress !== null) app.use(limitRequests(perAddress));

@@ -29,6 +29,8 @@ const FORM_FIELDS = 1000;
 const DRAIN_MS = 10_000;
 
 const bodies = createHeldBytes(BODIES_BYTES);
+/** The bytes of bodies that are being received. */
+export const heldByBodies = bodies.all;
 
 const maxPieces = (bytes: number): number => PIECES + bytes / PIECE_BYTES;
 

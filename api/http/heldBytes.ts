@@ -16,6 +16,8 @@ export interface Share extends Disposable {
 export interface HeldBytes {
   /** Opens the share of a connection. @param evict ends the connection; called at most once */
   open(holder: Holder, evict: () => void): Share;
+  /** Yields the open shares: for whom, and how many bytes. */
+  all(): Iterable<readonly [Holder, number]>;
 }
 
 interface Held {
@@ -94,6 +96,9 @@ export function createHeldBytes(limit: number): HeldBytes {
       };
       shares.set(share, { holder, bytes: 0, evict });
       return share;
+    },
+    *all() {
+      for (const { holder, bytes } of shares.values()) yield [holder, bytes];
     },
   };
 }

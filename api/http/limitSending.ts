@@ -16,6 +16,8 @@ const RESPONSES_BYTES = 256 * 1024 * 1024;
 const PIECE_BYTES = 65_536;
 
 const responses = createHeldBytes(RESPONSES_BYTES);
+/** The bytes of responses that are being sent. */
+export const heldByResponses = responses.all;
 
 interface SendingLimits {
   sendMs?: number;

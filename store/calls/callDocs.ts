@@ -25,10 +25,24 @@ export interface PendingAnswer {
   code: string | null;
 }
 
+/** What a client holds of an API process. */
+export interface ClientUse {
+  /** Id of the account, or client address. */
+  client: string;
+  /** Open connections; behind a proxy, requests in progress. */
+  connections: number;
+  /** Bytes of request bodies that are being received. */
+  receivedBytes: number;
+  /** Bytes of responses that the client has not read to the end. */
+  unreadBytes: number;
+}
+
 /** The lease of a running API process; see `lease.ts`. The document's id is the id of the process. */
 export interface ApiProcessDoc {
   _id: string;
   renewedAt: Date;
+  /** The clients that held most of the process some seconds ago. */
+  clients?: { accounts: ClientUse[]; addresses: ClientUse[] };
 }
 
 /** Times of a call that were measured; see `phasesOf`. */

@@ -51,17 +51,15 @@ export async function openLease(
   };
 }
 
+/** Matches the leases of running processes. */
+export const ALIVE = { $expr: { $gte: ['$renewedAt', { $subtract: ['$$NOW', EXPIRES_AFTER_MS] }] } };
+
 /** Returns the processes whose lease has expired or ended. */
 export async function findExpired(
   { apiProcesses }: Pick<Store, 'apiProcesses'>,
   processIds: readonly string[],
 ): Promise<string[]> {
-  const alive = await apiProcesses
-    .find({
-      _id: { $in: [...processIds] },
-      $expr: { $gte: ['$renewedAt', { $subtract: ['$$NOW', EXPIRES_AFTER_MS] }] },
-    })
-    .toArray();
+  const alive = await apiProcesses.find({ _id: { $in: [...processIds] }, ...ALIVE }).toArray();
   const ids = new Set(alive.map(({ _id }) => _id));
   return processIds.filter((id) => !ids.has(id));
 }

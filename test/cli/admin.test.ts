@@ -153,6 +153,13 @@ test.serial('accounts shares: lists what accounts hold now', async (t) => {
       { key: `account-change:${accountId}`, points: 3, expire },
     ]);
     await store.accounts.updateOne({ _id: accountId }, { $set: { running: { browser: 5 }, reserved: 50 } });
+    const use = { connections: 3, receivedBytes: 4, unreadBytes: 5 };
+    // Two processes, of which the second has ended.
+    const clients = { accounts: [{ client: accountId, ...use }], addresses: [{ client: accountId, ...use }] };
+    await store.apiProcesses.insertMany([
+      { _id: `${accountId}-1`, renewedAt: new Date(), clients },
+      { _id: `${accountId}-2`, renewedAt: new Date(Date.now() - 60_000), clients },
+    ]);
   });
   const { items } = await admin('accounts', 'shares');
   t.like(
@@ -163,13 +170,21 @@ test.serial('accounts shares: lists what accounts hold now', async (t) => {
       uncharged: 41,
       keptBytes: 2_097_152,
       changes: 3,
+      connections: 3,
+      receivedBytes: 4,
+      unreadBytes: 5,
       isSuspended: false,
       pausedUntil: null,
     },
   );
-  await withStore(stack, (store) =>
-    store.accounts.updateOne({ _id: accountId }, { $set: { running: {}, reserved: 0 } }),
+  t.deepEqual(
+    (await admin('addresses')).items.filter((row: Record<string, unknown>) => row.client === accountId),
+    [{ client: accountId, connections: 3, receivedBytes: 4, unreadBytes: 5 }],
   );
+  await withStore(stack, async (store) => {
+    await store.accounts.updateOne({ _id: accountId }, { $set: { running: {}, reserved: 0 } });
+    await store.apiProcesses.deleteMany({ _id: { $in: [`${accountId}-1`, `${accountId}-2`] } });
+  });
 });
 
 test.serial('adjust: adds and deducts credits; a shortfall suspends the account', async (t) => {

@@ -91,7 +91,22 @@ test('operators suspend an account, whose owner sees why and keeps keys and sess
       expire: new Date(Date.now() + 3_600_000),
     }),
   );
-  t.true((await text(operator, '/operator/shares')).includes(`${owner.email} – 0 1,234,567`));
+  const accountId = account?._id ?? '';
+  await withStore(stack, ({ apiProcesses }) =>
+    apiProcesses.insertOne({
+      _id: accountId,
+      renewedAt: new Date(),
+      clients: {
+        accounts: [{ client: accountId, connections: 1_501, receivedBytes: 2 ** 21, unreadBytes: 0 }],
+        addresses: [{ client: '192.0.2.7', connections: 1_502, receivedBytes: 0, unreadBytes: 3 * 2 ** 20 }],
+      },
+    }),
+  );
+  const shares = await text(operator, '/operator/shares');
+  // The owner's own connections count too.
+  t.regex(shares, new RegExp(`${owner.email} – 0 1,234,567 0 0 1,50\\d 2 0`));
+  t.true(shares.includes('192.0.2.7 1,502 0 3'), shares);
+  await withStore(stack, ({ apiProcesses }) => apiProcesses.deleteOne({ _id: accountId }));
   t.is((await owner.get('/operator/shares')).status, 404);
 });
 

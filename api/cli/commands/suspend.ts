@@ -1,4 +1,4 @@
-import { readShares } from '../../../store/accounts/shares.ts';
+import { readAddresses, readShares } from '../../../store/accounts/shares.ts';
 import { liftSuspension, suspendAccount } from '../../../store/accounts/suspension.ts';
 import { REASON_LENGTH } from '../../billing/adjustment.ts';
 import { UsageError } from '../arguments.ts';
@@ -39,7 +39,8 @@ const lift: Command = {
 
 const listShares: Command = {
   name: 'accounts shares',
-  about: 'Lists the accounts that hold most of the service now: running calls, failed calls, stored results.',
+  about:
+    'Lists the accounts that hold most of the service now: running calls, failed calls, connections, bytes, stored results.',
   options: {},
   prepare: () => async (context) => ({
     items: (await readShares(context.store)).map(({ pausedUntil, ...share }) => ({
@@ -50,4 +51,11 @@ const listShares: Command = {
   }),
 };
 
-export const suspensionCommands: readonly Command[] = [suspend, lift, listShares];
+const listAddresses: Command = {
+  name: 'addresses',
+  about: 'Lists the client addresses that hold most of the API now: connections, uploads, unread responses.',
+  options: {},
+  prepare: () => async (context) => ({ items: await readAddresses(context.store), nextCursor: null }),
+};
+
+export const suspensionCommands: readonly Command[] = [suspend, lift, listShares, listAddresses];

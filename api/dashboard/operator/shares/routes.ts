@@ -1,11 +1,12 @@
-import { readShares } from '../../../../store/accounts/shares.ts';
+import { readAddresses, readShares } from '../../../../store/accounts/shares.ts';
 import type { Dashboard } from '../../frame/dashboard.ts';
 import { sendPage } from '../../frame/pageRouter.ts';
 import { operatorSharesPage, SHARES_PATH } from './view.ts';
 
-/** Registers the page of the accounts that hold most of the service. */
+/** Registers the page of the accounts and addresses that hold most of the service. */
 export function sharesRoutes({ operatorPages: pages, core: { store } }: Dashboard): void {
   pages.get(SHARES_PATH, async ({ ctx, viewer }) => {
-    sendPage(ctx, operatorSharesPage(viewer, await readShares(store)));
+    const [shares, addresses] = await Promise.all([readShares(store), readAddresses(store)]);
+    sendPage(ctx, operatorSharesPage(viewer, shares, addresses));
   });
 }

@@ -1,6 +1,7 @@
 import type { Share } from '../../../../store/accounts/shares.ts';
+import type { ClientUse } from '../../../../store/calls/callDocs.ts';
 import { empty } from '../../components/alert.ts';
-import { table } from '../../components/table.ts';
+import { type Column, table } from '../../components/table.ts';
 import { badge, moment, number, typed } from '../../components/text.ts';
 import { html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
@@ -10,12 +11,26 @@ import { accountPath, OPERATOR_PATH } from '../paths.ts';
 export const SHARES_PATH = `${OPERATOR_PATH}/shares`;
 
 const MB = 1024 * 1024;
+const megabytes = (bytes: number): string => number(Math.ceil(bytes / MB));
 
 const runningCell = ({ running }: Share): string =>
   Object.entries(running)
     .filter(([, calls]) => calls > 0)
     .map(([pool, calls]) => `${pool} ${number(calls)}`)
     .join(', ') || '–';
+
+const USE: Column<Omit<ClientUse, 'client'>>[] = [
+  { title: 'Connections', numeric: true, cell: ({ connections }) => number(connections) },
+  { title: 'Uploads, MB', numeric: true, cell: ({ receivedBytes }) => megabytes(receivedBytes) },
+  { title: 'Unread responses, MB', numeric: true, cell: ({ unreadBytes }) => megabytes(unreadBytes) },
+];
+
+const addressTable = (addresses: readonly ClientUse[]) =>
+  table<ClientUse>(
+    'Client addresses, by connections',
+    [{ title: 'Address', cell: ({ client }) => client }, ...USE],
+    addresses,
+  );
 
 const shareTable = (shares: readonly Share[]) =>
   table<Share>(
@@ -31,9 +46,10 @@ const shareTable = (shares: readonly Share[]) =>
       {
         title: 'Stored results, MB',
         numeric: true,
-        cell: ({ keptBytes }) => number(Math.ceil(keptBytes / MB)),
+        cell: ({ keptBytes }) => megabytes(keptBytes),
       },
       { title: 'Changes', numeric: true, cell: ({ changes }) => number(changes) },
+      ...USE,
       {
         title: 'State',
         cell: ({ isSuspended, pausedUntil }) => {
@@ -45,13 +61,20 @@ const shareTable = (shares: readonly Share[]) =>
     shares,
   );
 
-/** For operators: the accounts that hold most of the service now. */
-export const operatorSharesPage = (viewer: Viewer, shares: readonly Share[]): string =>
+/** For operators: the accounts and addresses that hold most of the service now. */
+export const operatorSharesPage = (
+  viewer: Viewer,
+  shares: readonly Share[],
+  addresses: readonly ClientUse[],
+): string =>
   layout({
     title: 'Shares of accounts',
     menu: { viewer, section: 'Operator' },
     parent: { path: OPERATOR_PATH, name: 'Operator' },
     main: html`<p class="lead">The accounts that hold most of the service now: running calls, calls that ended without a charge and changes of
-keys and webhook endpoints in the last 24 hours, and large results that wait for replays. The page of an account can suspend it.</p>
-${shares.length === 0 ? empty(html`<p>No account holds anything.</p>`) : shareTable(shares)}`,
+keys and webhook endpoints in the last 24 hours, large results that wait for replays, and connections to the API with the uploads and
+unread responses on them. The page of an account can suspend it.</p>
+${shares.length === 0 ? empty(html`<p>No account holds anything.</p>`) : shareTable(shares)}
+${addresses.length === 0 ? null : addressTable(addresses)}
+<p>Connections, uploads and responses are those of some seconds ago. Behind a proxy, connections are requests in progress.</p>`,
   });
