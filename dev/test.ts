@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { globSync } from 'node:fs';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,7 +134,7 @@ function plan(): Plan {
     case 'changed':
       return planForChange();
     case 'given': {
-      const files = given.filter((arg) => arg.endsWith('.test.ts'));
+      const files = given.flatMap((arg) => globSync(arg.endsWith('.test.ts') ? arg : `${arg}/**/*.test.ts`));
       return { suites: [{ files, concurrency: 2, env: {} }], args: given };
     }
   }

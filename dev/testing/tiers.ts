@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 const SLOW =
   /^test\/(?:(?:chaos|load|fuzz|browser|clients|bench|quality)\/|(?:tools|dashboard|deploy|schedules)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
 /** Matches the source of a test file that starts servers or a stack of its own, which makes it a slow one too. */
-const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers)\(/;
+const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers|startCopy)\(/;
 /** Matches the source of a test file of a tool that starts browsers of its own; the contract test calls these tools too. */
 const OWN_BROWSERS = /\bopenBrowsers\(/;
 /**
