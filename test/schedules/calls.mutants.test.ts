@@ -41,8 +41,8 @@ const MUTANTS: [what: string, file: string, from: string, to: string][] = [
   [
     'a result that counts as delivered before its last byte',
     'api/calls/answer.ts',
-    'answer.ended(response.writableFinished)',
-    'answer.ended(true)',
+    'ended(response.writableFinished)',
+    'ended(true)',
   ],
   [
     'a lost connection that returns credits although another response has the result',
