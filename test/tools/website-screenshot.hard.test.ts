@@ -45,8 +45,9 @@ test.before(async () => {
     '/empty-500': (_, response) => response.writeHead(500).end(),
     '/404-page': (_, response) => response.writeHead(404, HTML).end(page('<h1>Not here</h1>')),
     '/endless-later': page('<h1>before</h1><script>setTimeout(()=>{for(;;);},50)</script>'),
+    // The script does not end, so that the page is never complete before its browser has been ended.
     '/memory': page(
-      '<script>const a=[];setInterval(()=>{for(let i=0;i<10;i++)a.push(new Uint8Array(1e7).fill(1))},1)</script><h1>m</h1>',
+      '<script>const a=[];for(let end=0;;)if(performance.now()>end){a.push(new Uint8Array(1e7).fill(1));end=performance.now()+5}</script><h1>m</h1>',
     ),
     '/never-settles': page('<h1>n</h1><script>setInterval(()=>fetch("/ok?"+Math.random()),20)</script>'),
     '/basic-auth': (_, response) =>
