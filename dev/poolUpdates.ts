@@ -130,14 +130,26 @@ function objectAt(value: unknown, ...path: string[]): Record<string, unknown> {
 }
 
 /** Formats JSON as Biome does: arrays in one line where they fit. */
-const formatted = (value: unknown): string =>
-  JSON.stringify(value, null, 2).replaceAll(
-    /^(.*)\[\s+("[^[\]{}]*?)\s+\](,?)$/gm,
-    (all, start, items, end) => {
-      const joined = `${start}[${items.replaceAll(/\s*\n\s*/g, ' ')}]${end}`;
-      return joined.length <= JSON_WIDTH ? joined : all;
-    },
-  );
+function formatted(value: unknown): string {
+  const lines: string[] = [];
+  /** Index of the line with which the innermost array begins; null in an object. */
+  let array: number | null = null;
+  for (const line of JSON.stringify(value, null, 2).split('\n')) {
+    const text = line.trim();
+    if (text.startsWith(']') && array !== null) {
+      const [start = '', ...items] = lines.slice(array);
+      const joined = `${start}${items.map((item) => item.trim()).join(' ')}${text}`;
+      if (joined.length <= JSON_WIDTH) lines.splice(array, lines.length, joined);
+      else lines.push(line);
+      array = null;
+    } else {
+      lines.push(line);
+      if (text.endsWith('[')) array = lines.length - 1;
+      else if (text.endsWith('{') || text.startsWith('}')) array = null;
+    }
+  }
+  return lines.join('\n');
+}
 
 /** Lists the components and pools in the schema of the chart's values. */
 function valuesSchema(text: string): string {

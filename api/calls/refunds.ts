@@ -121,10 +121,11 @@ export function createRefunds(deps: RefundDependencies): Refunds {
   }
 
   async function assertPending(row: CallDoc, deadline: number): Promise<void> {
-    if (row.pendingAnswer === undefined) return;
+    const { _id: callId, pendingAnswer } = row;
+    if (pendingAnswer === undefined) return;
     const signal = timeLeft(deadline);
     await untilAborted(
-      retryStoreUntilAborted(() => answers.assertPending(row._id), signal),
+      retryStoreUntilAborted(() => answers.assertPending(callId, pendingAnswer), signal),
       signal,
     );
   }

@@ -24,9 +24,10 @@ export interface PendingAnswers {
    * its lease. If it may have lost the lease, it instead records the call as delivered, which fails if the call was
    * refunded and not delivered by another response.
    *
+   * @param pending the record of the response
    * @throws if the call was refunded or MongoDB is unreachable
    */
-  assertPending(callId: string): Promise<void>;
+  assertPending(callId: string, pending: PendingAnswer): Promise<void>;
   /**
    * Records that this new response will carry the result of the call, as well as the response that was recorded before. Can
    * be repeated. Returns false if that one was already sent or given up, or if the call has too many responses.
@@ -82,8 +83,11 @@ export function createPendingAnswers(
   const mine = { 'pendingAnswer.process': processId };
   const oneOfMine = { $or: [mine, { 'pendingAnswer.earlier.process': processId }] };
   const done = { $unset: { pendingAnswer: '' as const } };
+  const answered = () => ({ ...done, $set: { 'timing.answeredAt': new Date() } });
   /** Calls that `assertPending` recorded as delivered before their results were sent. */
   const early = new Set<string>();
+  /** The responses of this process that are being sent, by call. */
+  const sending = new Map<string, Set<string | undefined>>();
   let unconfirmed: string[] = [];
   let timer: NodeJS.Timeout | undefined;
 
@@ -129,7 +133,10 @@ export function createPendingAnswers(
 
   /** Records that no process will send the result. Returns whether the call matched. */
   async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<boolean> {
-    const givenUp = { $set: { pendingAnswer: { process: null, code } } };
+    const givenUp = {
+      $set: { pendingAnswer: { process: null, code } },
+      $unset: { 'timing.answeredAt': '' as const },
+    };
     return (await calls.updateOne(filter, givenUp)).matchedCount > 0;
   }
 
@@ -165,19 +172,21 @@ export function createPendingAnswers(
 
     delivered(callId) {
       early.delete(callId);
+      sending.delete(callId);
       unconfirmed.push(callId);
       confirmLater();
       // Sent at the same time as the response, so that a process that is killed right afterwards has sent both. If
       // the write fails, the next batch repeats it.
-      const answered = { ...done, $set: { 'timing.answeredAt': new Date() } };
       calls
-        .updateOne({ _id: callId, ...oneOfMine }, answered, { writeConcern: { w: 1, journal: false } })
+        .updateOne({ _id: callId, ...oneOfMine }, answered(), { writeConcern: { w: 1, journal: false } })
         .catch(() => undefined);
     },
 
-    async assertPending(callId) {
+    async assertPending(callId, { response }) {
+      const responses = sending.get(callId) ?? new Set();
+      sending.set(callId, responses.add(response));
       if (isHeld()) return;
-      const { matchedCount } = await calls.updateOne({ _id: callId, ...oneOfMine }, done);
+      const { matchedCount } = await calls.updateOne({ _id: callId, ...oneOfMine }, answered());
       if (matchedCount > 0) early.add(callId);
       // Another response to the same form may have delivered the result, or is about to.
       else if (!early.has(callId) && !(await wasDelivered(callId)))
@@ -204,12 +213,19 @@ export function createPendingAnswers(
 
     async undelivered({ _id }, code) {
       early.delete(_id);
+      sending.delete(_id);
       await persist(() => giveUp({ _id }, code));
     },
 
     lost(callId, { response }) {
-      const wasRecorded = early.delete(callId);
-      if (wasRecorded) return persist(() => giveUp({ _id: callId, pendingAnswer: { $exists: false } }, null));
+      const others = sending.get(callId);
+      others?.delete(response);
+      const isLast = others === undefined || others.size === 0;
+      if (isLast) sending.delete(callId);
+      // The record names no responses any more.
+      if (early.has(callId) && !isLast) return Promise.resolve(false);
+      if (early.delete(callId))
+        return persist(() => giveUp({ _id: callId, pendingAnswer: { $exists: false } }, null));
       if (response === undefined) return persist(() => giveUp({ _id: callId, ...mine }, null));
       return persist(() => takeOut(callId, response));
     },

@@ -215,3 +215,34 @@ test('a call with several responses is settled when the last of them is lost, an
   t.is((await accountOf(store, another.accountId)).balance, CREDITS - PRICE);
   t.deepEqual((await audit(store)).drift, []);
 });
+
+test('without its lease, a process sends all responses to a form, and settles the call when none of them is delivered', async (t) => {
+  await using fixture = await startFixture(t);
+  const { store } = fixture;
+  const lease = { ...LEASE, isHeld: () => false };
+  await using owned = new AsyncDisposableStack();
+  const onError = (error: unknown) => t.log(String(error));
+  const answers = owned.adopt(createPendingAnswers(store, lease, onError), (it) => it.close());
+  const pending = async (callId: string) => (await store.calls.findOne({ _id: callId }))?.pendingAnswer;
+  const open = async () => {
+    const { callId } = await fixture.chargedCall();
+    const [first, second] = [answers.fresh(), answers.fresh()];
+    await store.calls.updateOne({ _id: callId }, { $set: { pendingAnswer: first } });
+    t.true(await answers.adopt(callId, second));
+    await answers.assertPending(callId, second);
+    return { callId, first, second };
+  };
+
+  const delivered = await open();
+  answers.delivered(delivered.callId);
+  await answers.assertPending(delivered.callId, delivered.first);
+  t.false(await answers.lost(delivered.callId, delivered.first));
+  t.is(await pending(delivered.callId), undefined);
+
+  const lost = await open();
+  await answers.assertPending(lost.callId, lost.first);
+  t.false(await answers.lost(lost.callId, lost.second));
+  t.true(await answers.lost(lost.callId, lost.first));
+  t.deepEqual(await pending(lost.callId), { process: null, code: null });
+  await t.throwsAsync(answers.assertPending(lost.callId, answers.fresh()), { message: /was refunded/ });
+});
