@@ -65,7 +65,7 @@ export function createAskServer(
       }
       if (answer === 'unreachable')
         throw targetFailed('refused', {
-          detail: 'The target stopped accepting connections during the survey.',
+          detail: 'The target stopped accepting connections during the cipher scan.',
         });
       if (answer === 'silent') refusesBySilence = true;
       if (answer === 'alert' || !isRefusal(answer)) connections.restrict();

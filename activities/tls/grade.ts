@@ -1,4 +1,4 @@
-import type { Offered } from './survey.ts';
+import type { Offered } from './cipherScan.ts';
 
 export type Grade = 'A+' | 'A' | 'B' | 'C' | 'F';
 

@@ -1,5 +1,5 @@
 /**
- * Cipher suites of TLS 1.2 and older that the survey offers to servers: IANA names by code. Suites that need a pre-shared
+ * Cipher suites of TLS 1.2 and older that the cipher scan offers to servers: IANA names by code. Suites that need a pre-shared
  * key or a password (PSK, SRP) and suites that were never in use are left out.
  */
 export const CIPHER_SUITES: ReadonlyMap<number, string> = new Map([

@@ -7,7 +7,7 @@ import {
   CHECK_MS,
   type default as definition,
   HTTPS_PORT,
-  SURVEY_MS,
+  SCAN_MS,
 } from '../../schemas/tools/ssl-check.ts';
 import { alternativeNames } from '../certificates/alternativeNames.ts';
 import { distinguishedNames } from '../certificates/distinguishedName.ts';
@@ -16,7 +16,7 @@ import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { grade, isPostQuantum } from '../tls/grade.ts';
-import { surveyTls } from '../tls/survey.ts';
+import { scanCiphers } from '../tls/cipherScan.ts';
 
 type Output = ToolOutput<typeof definition>;
 
@@ -43,14 +43,14 @@ function readCertificates(chain: readonly Buffer[]) {
 }
 
 interface Context extends Pick<NetworkContext, 'egress' | 'signal' | 'deadline'> {
-  /** Milliseconds that the survey may take. Default: `SURVEY_MS`. */
-  surveyMs?: number;
+  /** Milliseconds that the cipher scan may take. Default: `SCAN_MS`. */
+  scanMs?: number;
 }
 
 /** Performs a TLS handshake with the host and reports the certificate chain that it presents. */
 export async function run(
-  { host: input, survey: wantsSurvey }: ToolInput<typeof definition>,
-  { egress, signal, deadline, surveyMs = SURVEY_MS }: Context,
+  { host: input, survey: wantsScan }: ToolInput<typeof definition>,
+  { egress, signal, deadline, scanMs = SCAN_MS }: Context,
 ): Promise<Output> {
   const parsed = parseHostPort(input, HTTPS_PORT);
   if (parsed.kind === 'invalid') throw invalidInput([{ pointer: '/host', message: parsed.message }]);
@@ -64,7 +64,7 @@ export async function run(
   const commonNames = [leaf.toLegacyObject().subject.CN ?? []].flat();
   const matchedBy = matchHost(host, names, commonNames);
   const chainError = presented.chainError ?? weakness([leaf, ...issuers], egress.rootOf);
-  const offered = wantsSurvey ? await surveyTls(egress, vetted, limitsFor(surveyMs)) : null;
+  const offered = wantsScan ? await scanCiphers(egress, vetted, limitsFor(scanMs)) : null;
   return {
     host: host.kind === 'name' ? host.name : host.address,
     ...describe(leaf),

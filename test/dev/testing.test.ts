@@ -75,7 +75,7 @@ test('a change in a module of a tool selects the slow files about that tool', (t
   for (const path of ['activities/tools/ssl-check.ts', 'activities/tls/grade.ts']) {
     const { files } = selected(path);
     const tools = files.filter((file) => file.startsWith('test/tools/') && file !== SLOW[0]);
-    t.true(tools.includes('test/tools/ssl-check.survey.hostile.test.ts'), path);
+    t.true(tools.includes('test/tools/ssl-check.scan.hostile.test.ts'), path);
     t.deepEqual(
       tools.filter((file) => !file.includes('ssl-check')),
       [],

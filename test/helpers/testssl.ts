@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { clientEnv } from '../../dev/host.mjs';
 import { recordsAt } from './json.ts';
 
-/** What testssl.sh reports about a server, in the terms of the survey of ssl-check. */
+/** What testssl.sh reports about a server, in the terms of the cipher scan of ssl-check. */
 export interface TestsslReport {
-  /** Accepted cipher suites, sorted, by protocol version as the survey names it. */
+  /** Accepted cipher suites, sorted, by protocol version as the scan names it. */
   protocols: Record<string, string[]>;
   /** Whether it found a robust cipher suite with forward secrecy. Only then does it look for groups. */
   forwardSecrecy: boolean;

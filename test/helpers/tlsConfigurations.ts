@@ -21,7 +21,7 @@ const OPENSSL_CURVES = ['x25519', 'x448', 'secp256r1', 'secp384r1', 'secp521r1']
 /** Default groups of OpenSSL 3.5, with which Node.js 24 is built. */
 const NODE_GROUPS = ['X25519MLKEM768', ...OPENSSL_CURVES, 'ffdhe2048', 'ffdhe3072'];
 
-/** Servers with which the survey of ssl-check and testssl.sh are compared. */
+/** Servers with which the cipher scan of ssl-check and testssl.sh are compared. */
 export const TLS_CONFIGURATIONS: Readonly<Record<string, TlsConfiguration>> = {
   'OpenSSL, defaults': { stapling: true, start: openssl('rsa') },
   'OpenSSL, ECDSA': { stapling: true, start: openssl('ecdsa') },

@@ -5,7 +5,7 @@ import { compareFragments } from './fragments.ts';
 import { compareOverlays } from './overlays.ts';
 import { comparePdfMetadata } from './pdfMetadata.ts';
 import type { Report } from './report.ts';
-import { compareSurveys } from './survey.ts';
+import { compareScans } from './cipherScan.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
 
@@ -33,10 +33,10 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     args: '<folder of the benchmark> [Python that has Trafilatura]',
     compare: (folder = '', python) => compareArticles(folder, python),
   },
-  survey: {
-    about: 'the survey of ssl-check with testssl.sh',
+  cipherScan: {
+    about: 'the cipher scan of ssl-check with testssl.sh',
     args: '[file that keeps the results] [regular expression for the servers to compare]',
-    compare: (file, pattern = '') => compareSurveys(file, new RegExp(pattern)),
+    compare: (file, pattern = '') => compareScans(file, new RegExp(pattern)),
   },
   pdfMetadata: {
     about: 'pdf-metadata with pdfinfo, qpdf, mutool and pikepdf',

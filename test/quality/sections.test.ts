@@ -14,7 +14,7 @@ import { comparePdfMetadata } from './pdfMetadata.ts';
 import { LOOKS } from './pictureSheet.ts';
 import type { Report } from './report.ts';
 import { makeSitePictures } from './sitePictures.ts';
-import { compareSurveys } from './survey.ts';
+import { compareScans } from './cipherScan.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
 
@@ -45,7 +45,7 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
   pdfMetadata: (t) => comparePdfMetadata(folderOf(t, { 'a.pdf': makePdf({ objects: ONE_PAGE }) })),
   fragments: () => compareFragments(undefined, 1),
   overlays: () => compareOverlays(undefined, 1),
-  survey: () => compareSurveys(undefined, /^$/, /^OpenSSL, TLS 1\.2$/),
+  cipherScan: () => compareScans(undefined, /^$/, /^OpenSSL, TLS 1\.2$/),
   upscale: () => compareUpscaling({ pictures: 1, factors: [2], side: 32 }),
 };
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createConnectionLimit } from '../../activities/tls/connectionLimit.ts';
-import { compareSurvey, differencesOf } from '../helpers/surveyComparison.ts';
+import { compareScan, differencesOf } from '../helpers/scanComparison.ts';
 import { TLS_CONFIGURATIONS } from '../helpers/tlsConfigurations.ts';
 import { createTlsLab } from '../helpers/tlsServers.ts';
 
@@ -20,12 +20,12 @@ const configurations = Object.entries(TLS_CONFIGURATIONS)
 const cores = createConnectionLimit(2);
 
 for (const [name, { start, stapling = false, groups }] of configurations)
-  test(`the survey agrees with testssl.sh: ${name}`, (t) =>
+  test(`the scan agrees with testssl.sh: ${name}`, (t) =>
     cores.run(async () => {
       t.timeout(COMPARISON_MS);
-      const { survey, testssl } = await compareSurvey(await start(lab), stapling);
+      const { scan, testssl } = await compareScan(await start(lab), stapling);
       t.deepEqual(
-        differencesOf(survey, testssl, groups).filter(({ reason }) => reason === null),
+        differencesOf(scan, testssl, groups).filter(({ reason }) => reason === null),
         [],
       );
     }));

@@ -59,7 +59,7 @@ const namesOf = (codes: readonly number[], names: ReadonlyMap<number, string>): 
   codes.map((code) => names.get(code) ?? `0x${code.toString(16).padStart(4, '0')}`);
 
 /** Finds the cipher suites and groups that a server accepts with one protocol version. */
-async function surveyVersion(ask: AskServer, version: Version, signal: AbortSignal): Promise<Accepted> {
+async function scanVersion(ask: AskServer, version: Version, signal: AbortSignal): Promise<Accepted> {
   const is13 = version === 'TLSv1.3';
   const choose = async (
     offer: { cipherSuites: readonly number[]; groups: readonly number[] },
@@ -107,19 +107,19 @@ const versionForExtensions = (accepted: readonly Accepted[]): Accepted | undefin
  *
  * @throws ServiceError `target_failed`, `target_timeout`; the signal's reason
  */
-export async function surveyTls(
+export async function scanCiphers(
   egress: Pick<Guard, 'connect' | 'startTls'>,
   vetted: Vetted,
   limits: Limits,
 ): Promise<Offered> {
   const ask = createAskServer(egress, vetted, limits);
   const all = await mapConcurrent(ALL_VERSIONS, ALL_VERSIONS.length, limits.signal, (version, signal) =>
-    surveyVersion(ask, version, signal),
+    scanVersion(ask, version, signal),
   );
   const accepted = all.filter(({ cipherSuites }) => cipherSuites.length > 0);
   const best = versionForExtensions(accepted);
   if (best === undefined)
-    throw targetFailed('tls', { detail: 'The target refused all handshakes of the survey.' });
+    throw targetFailed('tls', { detail: 'The target refused all handshakes of the cipher scan.' });
 
   const { version, cipherSuites } = best;
   const { signal } = limits;
@@ -134,7 +134,7 @@ export async function surveyTls(
   }
   // The server has accepted this offer before. If it refuses now, its other answers cannot be relied on either.
   if ((await ask(offer, { signal })) === null)
-    throw targetFailed('tls', { detail: 'The target stopped answering during the survey.' });
+    throw targetFailed('tls', { detail: 'The target stopped answering during the cipher scan.' });
 
   return {
     protocols: accepted.map((each) => ({

@@ -67,15 +67,15 @@ function forward(client: Socket, port: number): void {
 
 interface Limits {
   deadline?: number;
-  surveyMs?: number;
+  scanMs?: number;
 }
 const check = (port: number, guard = egress, limits: Limits = {}): Promise<Json> => {
   const context: Limits & { egress: Guard } = { egress: guard, ...limits };
   return tool.call({ host: `example.com:${port}`, survey: true }, context);
 };
-/** Surveys a server with a time limit that a loaded machine does not reach. */
+/** Scans a server with a time limit that a loaded machine does not reach. */
 const checkPatiently = (port: number) =>
-  check(port, egress, { deadline: Date.now() + 170_000, surveyMs: 150_000 });
+  check(port, egress, { deadline: Date.now() + 170_000, scanMs: 150_000 });
 const versionsOf = (output: Json): unknown[] =>
   recordsAt(recordAt(output, 'survey').protocols).map(({ version }) => version);
 
@@ -112,7 +112,7 @@ const HOSTILE: Readonly<Record<string, (client: Socket, front: Front) => void>> 
 };
 
 for (const [what, act] of Object.entries(HOSTILE))
-  test(`a survey ends and leaves no connection open when the server ${what}`, async (t) => {
+  test(`a cipher scan ends and leaves no connection open when the server ${what}`, async (t) => {
     const port = await serveTls(t);
     const front = await startFront(t, (client, number, it) =>
       number === 1 ? forward(client, port) : act(client, it),
@@ -132,7 +132,7 @@ test('a server that answers each offer slowly is `target_timeout` at the deadlin
   await until('closed connections', async () => front.open.size === 0);
 });
 
-test('a server that stops answering during the survey makes the call fail', async (t) => {
+test('a server that stops answering during the scan makes the call fail', async (t) => {
   const port = await serveTls(t);
   const front = await startFront(t, (client, number) =>
     number <= 30 ? forward(client, port) : client.destroy(),
@@ -157,7 +157,7 @@ test('versions that a server drops without an answer are not accepted; others ar
   t.deepEqual(versionsOf(await checkPatiently(front.port)), ['TLSv1.2']);
 });
 
-test('a server that closes all connections but one is surveyed with one connection at a time', async (t) => {
+test('a server that closes all connections but one is scanned with one connection at a time', async (t) => {
   const port = await serveTls(t, { ALPNProtocols: ['h2'] });
   const front = await startFront(t, (client, _number, { open }) =>
     open.size > 1 ? client.destroy() : forward(client, port),
@@ -166,7 +166,7 @@ test('a server that closes all connections but one is surveyed with one connecti
   t.deepEqual(limited.survey, unlimited.survey);
 });
 
-test('a server that refuses connections for a second is surveyed after it', async (t) => {
+test('a server that refuses connections for a second is scanned after it', async (t) => {
   const port = await serveTls(t);
   const front = await startFront(t, (client, number, { server, port: own }) => {
     forward(client, port);
@@ -178,7 +178,7 @@ test('a server that refuses connections for a second is surveyed after it', asyn
   t.deepEqual(limited.survey, unlimited.survey);
 });
 
-test('all connections of a survey go to the address that the guard has vetted', async (t) => {
+test('all connections of a cipher scan go to the address that the guard has vetted', async (t) => {
   const front = await startFront(t, (client) => forward(client, port));
   const port = await serveTls(t, { maxVersion: 'TLSv1.3' });
   const lookups: string[] = [];

@@ -9,7 +9,7 @@ export interface Reported {
 export interface Finding {
   field: string;
   value: string;
-  reportedBy: 'survey' | 'testssl.sh' | 'configuration';
+  reportedBy: 'scan' | 'testssl.sh' | 'configuration';
   ours: Reported;
   theirs: Reported & { forwardSecrecy: boolean };
 }
@@ -26,10 +26,10 @@ const has13 = ({ suites }: Reported): boolean => suites.some((suite) => suite.st
 const searched = ({ suites }: Reported): string[] => suites.filter((suite) => SEARCHED_SUITE.test(suite));
 const foundCurves = ({ groups }: Reported): string[] => groups.filter((group) => !FINITE_FIELD.test(group));
 
-/** Known differences. The conditions are narrow, so that they do not hide an error of the survey on another server. */
+/** Known differences. The conditions are narrow, so that they do not hide an error of the scan on another server. */
 const REASONS: readonly { text: string; applies: (finding: Finding) => boolean }[] = [
   {
-    text: 'The survey reports finite fields only for TLS 1.3, testssl.sh also for TLS 1.2.',
+    text: 'The cipher scan reports finite fields only for TLS 1.3, testssl.sh also for TLS 1.2.',
     applies: ({ field, value, reportedBy, ours }) =>
       reportedBy === 'testssl.sh' &&
       field === 'groups' &&
@@ -40,12 +40,12 @@ const REASONS: readonly { text: string; applies: (finding: Finding) => boolean }
   {
     text: 'testssl.sh 3.0.8 does not know the group.',
     applies: ({ field, value, reportedBy }) =>
-      reportedBy === 'survey' && field === 'groups' && UNKNOWN_GROUP.test(value),
+      reportedBy === 'scan' && field === 'groups' && UNKNOWN_GROUP.test(value),
   },
   {
     text: 'testssl.sh 3.0.8 knows none of the groups of the server.',
     applies: ({ field, value, reportedBy, ours }) =>
-      reportedBy === 'survey' &&
+      reportedBy === 'scan' &&
       (field === 'protocols' || field === 'cipherSuites') &&
       value.startsWith('TLSv1.3') &&
       ours.groups.length > 0 &&
@@ -54,7 +54,7 @@ const REASONS: readonly { text: string; applies: (finding: Finding) => boolean }
   {
     text: 'testssl.sh looks for curves only with suites that it counts as robust: not with anonymous, NULL, RC4 and 3DES suites.',
     applies: ({ field, reportedBy, ours, theirs }) =>
-      reportedBy === 'survey' &&
+      reportedBy === 'scan' &&
       field === 'groups' &&
       searched(ours).length === 0 &&
       foundCurves(theirs).length === 0,
@@ -62,7 +62,7 @@ const REASONS: readonly { text: string; applies: (finding: Finding) => boolean }
   {
     text: 'testssl.sh does not offer the curve of the ECDSA certificate again after finding it, and the server then refuses.',
     applies: ({ field, reportedBy, ours, theirs }) =>
-      reportedBy === 'survey' &&
+      reportedBy === 'scan' &&
       field === 'groups' &&
       !has13(ours) &&
       searched(ours).length > 0 &&
@@ -72,7 +72,7 @@ const REASONS: readonly { text: string; applies: (finding: Finding) => boolean }
   {
     text: 'testssl.sh begins its search for forward secrecy with a ClientHello of TLS 1.3, which offers no binary curves. The server refuses it, and testssl.sh then looks for no groups, although it has listed cipher suites with forward secrecy before.',
     applies: ({ field, reportedBy, ours, theirs }) =>
-      reportedBy === 'survey' &&
+      reportedBy === 'scan' &&
       field === 'groups' &&
       !theirs.forwardSecrecy &&
       foundCurves(theirs).length === 0 &&
@@ -81,6 +81,6 @@ const REASONS: readonly { text: string; applies: (finding: Finding) => boolean }
   },
 ];
 
-/** Returns why the programs differ: a limit of testssl.sh 3.0.8 or of the survey. Null when that is not known. */
+/** Returns why the programs differ: a limit of testssl.sh 3.0.8 or of the scan. Null when that is not known. */
 export const reasonFor = (finding: Finding): string | null =>
   REASONS.find(({ applies }) => applies(finding))?.text ?? null;

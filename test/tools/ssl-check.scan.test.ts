@@ -10,14 +10,14 @@ import test, { type ExecutionContext } from 'ava';
 import { encodeClientHello } from '../../activities/tls/clientHello.ts';
 import { grade } from '../../activities/tls/grade.ts';
 import { CIPHER_SUITES, CIPHER_SUITES_13, GROUPS, GROUPS_13 } from '../../activities/tls/registry.ts';
-import type { Offered } from '../../activities/tls/survey.ts';
+import type { Offered } from '../../activities/tls/cipherScan.ts';
 import { freePort } from '../../dev/ports.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
 import { issueCertificate } from '../helpers/certificates.ts';
 import { codeOf, listen } from '../helpers/egress.ts';
 import { type Json, recordsAt } from '../helpers/json.ts';
-import { surveyPort } from '../helpers/surveyComparison.ts';
+import { scanPort } from '../helpers/scanComparison.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('ssl-check');
@@ -32,9 +32,9 @@ const egress = createGuard({ resolver, allow: [parseAllow('127.0.0.0/8')], ownPo
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
-async function survey(t: ExecutionContext, port: number): Promise<Json> {
+async function scan(t: ExecutionContext, port: number): Promise<Json> {
   const output = await tool.call({ host: `example.com:${port}`, survey: true }, { egress });
-  return isRecord(output.survey) ? output.survey : t.fail('no survey');
+  return isRecord(output.survey) ? output.survey : t.fail('no scan');
 }
 
 /** Starts `openssl s_server` on loopback. @returns its port */
@@ -43,7 +43,7 @@ async function serve(
   certificate: typeof rsa,
   options: readonly string[],
 ): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'survey-'));
+  const folder = await mkdtemp(join(tmpdir(), 'scan-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'key'), certificate.key);
   await writeFile(join(folder, 'cert'), certificate.cert);
@@ -157,13 +157,13 @@ const between = (versions: readonly Version[]): string[] =>
     .map(([, option]) => option.replace('-', '-no_'));
 
 for (const [what, { key, versions, ciphers, groups, grade: expected }] of Object.entries(SERVERS))
-  test.serial(`a survey finds what openssl is configured to accept: ${what}`, async (t) => {
+  test.serial(`a cipher scan finds what openssl is configured to accept: ${what}`, async (t) => {
     const options = [
       ...between(versions),
       ...(ciphers === '' ? [] : ['-cipher', ciphers]),
       ...(groups.length === 0 ? [] : ['-curves', groups.map(([name]) => name).join(':')]),
     ];
-    const found = await survey(t, await serve(t, key === 'RSA' ? rsa : ecdsa, options));
+    const found = await scan(t, await serve(t, key === 'RSA' ? rsa : ecdsa, options));
     const protocols = recordsAt(found.protocols);
     t.deepEqual(
       protocols.map(({ version }) => version),
@@ -193,13 +193,13 @@ async function serveNode(t: ExecutionContext, options: TlsOptions, staple: boole
   return listen(server);
 }
 
-test.serial('a survey finds ALPN, OCSP stapling and post-quantum key exchange', async (t) => {
+test.serial('a cipher scan finds ALPN, OCSP stapling and post-quantum key exchange', async (t) => {
   const full = {
     ALPNProtocols: ['h2', 'http/1.1'],
     minVersion: 'TLSv1.3',
     ecdhCurve: 'X25519MLKEM768',
   } as const;
-  t.like(await survey(t, await serveNode(t, full, true)), {
+  t.like(await scan(t, await serveNode(t, full, true)), {
     groups: ['X25519MLKEM768'],
     alpn: ['h2', 'http/1.1'],
     ocspStapling: true,
@@ -207,7 +207,7 @@ test.serial('a survey finds ALPN, OCSP stapling and post-quantum key exchange', 
     grade: 'A+',
   });
   const plain = { ALPNProtocols: ['http/1.1'], maxVersion: 'TLSv1.2', ecdhCurve: 'P-256' } as const;
-  t.like(await survey(t, await serveNode(t, plain, false)), {
+  t.like(await scan(t, await serveNode(t, plain, false)), {
     groups: ['secp256r1'],
     alpn: ['http/1.1'],
     ocspStapling: false,
@@ -227,7 +227,7 @@ test.serial(
       ecdhCurve: groups.join(':'),
       ALPNProtocols: ['h2'],
     } as const;
-    const found = await survey(t, await serveNode(t, options, true));
+    const found = await scan(t, await serveNode(t, options, true));
     t.deepEqual([found.groups].flat().sort(), groups.sort());
     t.deepEqual([recordsAt(found.protocols)[0]?.cipherSuites].flat().sort(), suites.sort());
     t.like(found, { alpn: ['h2'], ocspStapling: true, postQuantum: true, grade: 'F' });
@@ -237,12 +237,12 @@ test.serial(
 test.serial('with an ECDSA certificate, the curves besides that of the certificate are found', async (t) => {
   const curves = 'P-256:P-384:P-521';
   const port = await serve(t, ecdsa, ['-tls1_2', '-curves', curves]);
-  t.deepEqual((await survey(t, port)).groups, ['secp256r1', 'secp384r1', 'secp521r1']);
+  t.deepEqual((await scan(t, port)).groups, ['secp256r1', 'secp384r1', 'secp521r1']);
 });
 
-test.serial('a server that requires a client certificate is surveyed completely', async (t) => {
+test.serial('a server that requires a client certificate is scanned completely', async (t) => {
   const options = ['-tls1_2', '-Verify', '1', '-alpn', 'h2'];
-  t.like(await survey(t, await serve(t, rsa, options)), { alpn: ['h2'], grade: 'B' });
+  t.like(await scan(t, await serve(t, rsa, options)), { alpn: ['h2'], grade: 'B' });
 });
 
 test.serial('ALPN and stapling are found without TLS 1.2 and 1.3', async (t) => {
@@ -252,7 +252,7 @@ test.serial('ALPN and stapling are found without TLS 1.2 and 1.3', async (t) => 
     ciphers: 'ALL:!aNULL:@SECLEVEL=0',
     ALPNProtocols: ['http/1.1'],
   } as const;
-  t.like(await survey(t, await serveNode(t, options, true)), {
+  t.like(await scan(t, await serveNode(t, options, true)), {
     alpn: ['http/1.1'],
     ocspStapling: true,
     grade: 'C',
@@ -278,7 +278,7 @@ test('the curve that a server always uses in SSL 3.0, whose ClientHello names no
     });
   });
   t.teardown(() => server.close());
-  const { survey: found } = await surveyPort(await listen(server));
+  const { scan: found } = await scanPort(await listen(server));
   t.like(found, {
     protocols: [{ version: 'SSLv3', cipherSuites: ['TLS_ECDH_anon_WITH_AES_256_CBC_SHA'] }],
     groups: ['secp256r1'],
@@ -296,7 +296,7 @@ test('no ClientHello has a size of 256 to 511 bytes, which some servers do not a
     }
 });
 
-test('without the option the output has no survey; without a server the call fails', async (t) => {
+test('without the option the output has no scan; without a server the call fails', async (t) => {
   const port = await serveNode(t, {}, false);
   t.is((await tool.call({ host: `example.com:${port}` }, { egress })).survey, null);
   const closed = `example.com:${await freePort()}`;
