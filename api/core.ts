@@ -10,7 +10,7 @@ import { type ApiKeys, createApiKeys } from '../store/keys/apiKeys.ts';
 import { ensureResource } from '../store/keys/connections.ts';
 import { connectStore } from '../store/mongo/connectStore.ts';
 import { ensureIndexes } from '../store/mongo/indexes.ts';
-import { createLists, type Lists } from '../store/mongo/lists.ts';
+import { createLists, type Lists } from '../store/accounts/lists.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
 import { type ClientUses, createClientUses } from './http/clientUse.ts';

@@ -7,7 +7,7 @@ import { queueState } from '../platform/healthChecks.ts';
 import { PREFIX, SECONDS } from '../platform/metricsRegistry.ts';
 import { untilAborted } from '../platform/untilAborted.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
-import type { Waiting } from '../store/mongo/maintenance.ts';
+import type { Waiting } from '../store/status/waiting.ts';
 import { MAINTENANCE, type MaintenanceDoc } from '../store/status/statusDocs.ts';
 
 /** Registers metrics of this worker's slots and tool attempts. @returns the function to call when an attempt starts */

@@ -8,7 +8,7 @@ import { AUDIT_TIMEOUT_MS, audit } from '../store/ledger/audit.ts';
 import { createLedger } from '../store/ledger/ledger.ts';
 import { mongodbUri, untilStoreAnswers } from '../store/mongo/connectStore.ts';
 import { ensureIndexes } from '../store/mongo/indexes.ts';
-import { findWaiting } from '../store/mongo/maintenance.ts';
+import { findWaiting } from '../store/status/waiting.ts';
 import { openStore } from '../store/mongo/mongo.ts';
 import type { WorkerCore } from './core.ts';
 import { type Build, createBuild } from './deployment.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { getAccount, listCalls, listEvents } from '../../schemas/account.ts';
 import { invalidInput } from '../../schemas/errors.ts';
-import type { Lists } from '../../store/mongo/lists.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import { Download, type Serve } from '../http/operation.ts';
 import { webhookRoutes } from '../webhooks/webhookRoutes.ts';
 import type { Webhooks } from '../webhooks/webhookService.ts';

@@ -1,5 +1,5 @@
 import type { EventRow } from '../../schemas/accountRows.ts';
-import type { Lists } from '../../store/mongo/lists.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import type { EventFilter } from '../../store/webhooks/eventPages.ts';
 import { eventRow } from './rows.ts';

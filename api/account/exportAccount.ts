@@ -4,7 +4,7 @@ import { createPasskeys } from '../../store/accounts/passkeys.ts';
 import type { SecurityEventDoc } from '../../store/accounts/securityDocs.ts';
 import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
-import { createLists } from '../../store/mongo/lists.ts';
+import { createLists } from '../../store/accounts/lists.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { Auth, User } from '../auth/auth.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { listLedger } from '../../schemas/account.ts';
 import { ledgerEntry } from '../../schemas/accountRows.ts';
 import type { EntryDoc } from '../../store/accounts/accountDocs.ts';
-import type { Lists } from '../../store/mongo/lists.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import { Download, type Serve } from '../http/operation.ts';
 import { csvRecord } from './csv.ts';
 import { entryRow } from './rows.ts';

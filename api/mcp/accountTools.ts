@@ -7,7 +7,7 @@ import {
 import { type Fault, invalidInput } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolInput } from '../../schemas/tool.ts';
-import type { Lists } from '../../store/mongo/lists.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import { accountRow, callRow } from '../account/rows.ts';
 import type { Caller } from '../http/context.ts';
 import { createValidator } from '../http/validator.ts';

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import type { Lists } from '../../store/mongo/lists.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import { deliver } from '../calls/answer.ts';
 import type { Outages } from '../calls/outages.ts';
 import type { ToolCallService } from '../calls/run.ts';

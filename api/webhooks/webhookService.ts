@@ -14,7 +14,7 @@ import type {
 } from '../../schemas/webhookRows.ts';
 import type { Actor } from '../../store/accounts/securityLog.ts';
 import type { TokenResult } from '../../store/keys/buckets.ts';
-import type { Lists } from '../../store/mongo/lists.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { RESEND_WITHIN_MS } from '../../store/webhooks/deliveries.ts';
 import type { DeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';

@@ -94,7 +94,6 @@ export async function audit(store: Store): Promise<Audit> {
   });
 }
 
-/** Result of the audit of one account. */
 export interface AccountAudit {
   lines: number;
   balance: number;
@@ -114,7 +113,6 @@ export async function auditAccount(store: Store, accountId: string): Promise<Acc
   });
 }
 
-/** Finds the charged calls that are due for a refund. */
 async function findDueRefunds({ calls }: Store, snapshot: Snapshot): Promise<CallDoc[]> {
   const abandoned = await calls.find({ ...ABANDONED, state: 'charged' }, snapshot).toArray();
   return abandoned.filter(isRefundDue);
@@ -264,4 +262,16 @@ export function check(account: AccountDoc, records: AccountRecords): Drift[] {
   const added = grants.filter(({ requested }) => requested > 0);
   expect('credits.granted events', added.length, events('credits.granted'));
   return drift;
+}
+
+export async function recordAudit({ maintenance }: Pick<Store, 'maintenance'>, result: Audit): Promise<void> {
+  await maintenance.updateOne(
+    { _id: 'audit' },
+    { $set: { succeededAt: new Date(), drift: result.drift.length } },
+    { upsert: true },
+  );
+}
+
+export async function recordFailedAudit({ maintenance }: Pick<Store, 'maintenance'>): Promise<void> {
+  await maintenance.updateOne({ _id: 'audit' }, { $set: { failedAt: new Date() } }, { upsert: true });
 }

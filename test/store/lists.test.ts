@@ -17,7 +17,7 @@ import {
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { grantAllowances } from '../../store/ledger/allowance.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { createLists } from '../../store/mongo/lists.ts';
+import { createLists } from '../../store/accounts/lists.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { Page } from '../../store/mongo/pages.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';

@@ -9,7 +9,7 @@ import {
 import { createEndpointNotifier } from '../../activities/webhooks/dispatchActivities.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { findWaiting } from '../../store/mongo/maintenance.ts';
+import { findWaiting } from '../../store/status/waiting.ts';
 import { startNamespace } from '../helpers/stack.ts';
 import { openCall, openDatabases, readLedger } from './ledgerFixtures.ts';
 

@@ -6,7 +6,7 @@ import { OPERATOR } from '../../store/accounts/securityLog.ts';
 import { createPayments, type Payments, type Report } from '../../store/billing/payments.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { ensureIndexes } from '../../store/mongo/indexes.ts';
-import { findWaiting } from '../../store/mongo/maintenance.ts';
+import { findWaiting } from '../../store/status/waiting.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 

@@ -1,6 +1,5 @@
-import type { Audit } from '../ledger/audit.ts';
 import { ABANDONED, isRefundDue } from '../ledger/paybacks.ts';
-import type { Store } from './mongo.ts';
+import type { Store } from '../mongo/mongo.ts';
 
 /** Pending refunds and deliveries, for the metrics. Ages are in seconds; 0 if nothing is pending. */
 export interface Waiting {
@@ -16,18 +15,6 @@ export interface Waiting {
   disabledEndpoints: number;
   /** Payments to closed accounts that operators have not refunded yet. */
   paymentsToRefund: number;
-}
-
-export async function recordAudit({ maintenance }: Pick<Store, 'maintenance'>, audit: Audit): Promise<void> {
-  await maintenance.updateOne(
-    { _id: 'audit' },
-    { $set: { succeededAt: new Date(), drift: audit.drift.length } },
-    { upsert: true },
-  );
-}
-
-export async function recordFailedAudit({ maintenance }: Pick<Store, 'maintenance'>): Promise<void> {
-  await maintenance.updateOne({ _id: 'audit' }, { $set: { failedAt: new Date() } }, { upsert: true });
 }
 
 const secondsSince = (at: Date | null | undefined): number =>

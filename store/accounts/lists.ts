@@ -1,11 +1,11 @@
 import type { FindCursor } from 'mongodb';
-import type { AccountDoc, EntryDoc, GrantDoc } from '../accounts/accountDocs.ts';
-import type { SecurityEventDoc } from '../accounts/securityDocs.ts';
 import { CALL_PAGE_INDEXES, type CallDoc } from '../calls/callDocs.ts';
 import { allCalls, type CallFilter, pageOfCalls } from '../calls/callPages.ts';
 import { ONLY_KEYS } from '../keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
 import { copyJournal } from '../ledger/copyJournal.ts';
+import type { Store } from '../mongo/mongo.ts';
+import { type Page, type PageRequest, pageByNumber, pageByTime } from '../mongo/pages.ts';
 import { type EventFilter, pageOfEvents } from '../webhooks/eventPages.ts';
 import type {
   DeliveryAttemptDoc,
@@ -14,8 +14,8 @@ import type {
   NoticeDoc,
   WebhookEndpointDoc,
 } from '../webhooks/webhookDocs.ts';
-import type { Store } from './mongo.ts';
-import { type Page, type PageRequest, pageByNumber, pageByTime } from './pages.ts';
+import type { AccountDoc, EntryDoc, GrantDoc } from './accountDocs.ts';
+import type { SecurityEventDoc } from './securityDocs.ts';
 
 /** Lists for owners and operators, newest first. */
 export interface Lists {
