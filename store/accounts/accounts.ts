@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { ServiceError } from '../../schemas/errors.ts';
+import { assertSound } from '../ledger/invariant.ts';
 import { releaseSpend } from '../ledger/keySpend.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import { newEvent, storeEvent } from '../webhooks/events.ts';
@@ -100,6 +101,7 @@ export function createAccounts(store: Store): Accounts {
       { session, returnDocument: 'after' },
     );
     if (account === null) throw new ServiceError('not_found');
+    if (line.amount < 0) assertSound(account);
     await entries.insertOne(
       {
         _id: `ent_${randomUUID()}`,
@@ -135,6 +137,8 @@ export function createAccounts(store: Store): Accounts {
       { session, returnDocument: 'after' },
     );
     if (before === null) throw new ServiceError('not_found');
+    // Less than nothing would be available to take.
+    if (amount < 0) assertSound(before);
     // Fails with a duplicate-key error if the grant was applied before; concurrent transactions for the same grant
     // conflict on this insert.
     await grants.insertOne(

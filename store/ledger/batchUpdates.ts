@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import type { AccountDoc, Hold, JournalEntry } from '../accounts/accountDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
+import { checked } from './invariant.ts';
 import { spendField } from './keySpend.ts';
 
 /** A conditional update of an account for one call, in aggregation expressions over the account's document. */
@@ -54,7 +55,8 @@ const stagesOf = ({ when, set }: Step): Document[] => [
 /**
  * Applies steps to accounts, each atomically. Steps that arrive while their account is being updated are batched, in
  * order, into the next update: MongoDB would retry conflicting updates of one document, and each update costs a disk
- * flush. A batch is applied as a whole; if its update fails, all of its steps fail.
+ * flush. A batch is applied as a whole; if its update fails, all of its steps fail. It fails if it would break the invariant
+ * of the account's credits (`invariant.ts`).
  *
  * @param leftovers expression for journal entries that each step returns besides those of its call
  */
@@ -66,7 +68,7 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
     try {
       const account = await accounts.findOneAndUpdate(
         { _id: accountId },
-        [...batch.flatMap(({ step }) => stagesOf(step)), { $unset: 'isDone' }],
+        checked([...batch.flatMap(({ step }) => stagesOf(step)), { $unset: 'isDone' }]),
         {
           returnDocument: 'after',
           // Limits the returned document to what the steps need, because a busy account has many holds and a long

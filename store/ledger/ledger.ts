@@ -9,6 +9,7 @@ import { USAGE_INTERVAL, usageOf } from '../billing/usage.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { createSteps, type StepResult } from './batchUpdates.ts';
 import { createJournalCopier, type Posting } from './copyJournal.ts';
+import { checked } from './invariant.ts';
 import {
   describeBudget,
   type ExceededBudget,
@@ -261,16 +262,15 @@ export function createLedger(
     const account = await accounts.findOne({ _id: accountId }, { projection: { [`holds.${callId}`]: 1 } });
     const hold = account?.holds?.[callId];
     if (hold?.nonce !== nonce) return;
-    await accounts.updateOne({ _id: accountId, [`holds.${callId}.nonce`]: nonce }, [
-      {
-        $set: {
-          reserved: { $subtract: ['$reserved', hold.cost] },
-          [`running.${hold.pool}`]: { $subtract: [`$running.${hold.pool}`, 1] },
-          keySpend: releaseSpend(`$holds.${callId}.period`, hold.cost),
-        },
-      },
-      { $unset: `holds.${callId}` },
-    ]);
+    const release = {
+      reserved: { $subtract: ['$reserved', hold.cost] },
+      [`running.${hold.pool}`]: { $subtract: [`$running.${hold.pool}`, 1] },
+      keySpend: releaseSpend(`$holds.${callId}.period`, hold.cost),
+    };
+    await accounts.updateOne(
+      { _id: accountId, [`holds.${callId}.nonce`]: nonce },
+      checked([{ $set: release }, { $unset: `holds.${callId}` }]),
+    );
   }
 
   /** Creates a hold, or returns the reason why the call gets none. */
@@ -325,6 +325,8 @@ export function createLedger(
     dropStrayHold,
 
     async reserve(call) {
+      if (!Number.isSafeInteger(call.price) || call.price < 0)
+        throw new RangeError(`the price is ${call.price}`);
       const result = await hold(call, randomUUID());
       if (result.status !== 'held') return result;
       // The call's state is read after the hold was created: a process that ends the call later also ends the hold.

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { MongoServerError } from 'mongodb';
 
 /*
  * The part of MongoDB's query and aggregation language that the operations of a call use. Anything else throws, so that a
@@ -160,6 +161,10 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
       .reduce((max: unknown, value) => (compare(value, max) > 0 ? value : max), null),
   ),
   $type: one((value) => (value === undefined ? 'missing' : 'present')),
+  // Only `checked` (store/ledger/invariant.ts) uses it, to fail.
+  $toInt: one((value) => {
+    throw new MongoServerError({ message: `Failed to parse number '${value}'`, code: 241 });
+  }),
   $size: one((value) => listOf(value).length),
   $first: one((list) => listOf(list)[0]),
   $slice: each((list, from, count) =>
