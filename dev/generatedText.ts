@@ -27,5 +27,4 @@ export const line = (file: string, start: string, rest: string): Update => ({
   },
 });
 
-/** Sets the whole text of a file. */
 export const whole = (file: string, text: string): Update => ({ file, update: () => text });

@@ -5,7 +5,6 @@ export const FAILURE_KINDS = [
   'refused',
   'reset',
   'unreachable',
-  /** The TLS handshake failed. */
   'tls',
   /** The TLS handshake succeeded, but the certificate is not valid for this host. */
   'certificate',

@@ -15,7 +15,6 @@ export function createRegistry(process: string): Registry {
   return registry;
 }
 
-/** Registers a gauge of the readiness checks of a process. */
 export function observeReadiness(registry: Registry, readiness: () => Promise<Readiness>): void {
   new Gauge({
     name: `${PREFIX}ready`,

@@ -4,7 +4,6 @@ import type { Env } from '../schemas/env.ts';
 import type { WorkflowSpan } from '../workflows/tracing.ts';
 import { contextOf, failSpan, SCOPE } from './trace.ts';
 
-/** Exports the traces of a process. */
 export interface Tracing {
   /** Records the span of a workflow run that has just ended. */
   workflowEnded(workflowType: string, span: WorkflowSpan): void;

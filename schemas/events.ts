@@ -148,7 +148,6 @@ export const EVENTS = {
 } as const satisfies Record<EventKind, EventDefinition>;
 
 type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
-/** Type of the `data` of an event of this kind. */
 export type EventData<K extends EventKind> = TypeOf<(typeof EVENTS)[K]['data']>;
 
 /** Kinds of the events that a charge can fire. */

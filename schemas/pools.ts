@@ -199,6 +199,5 @@ export const POOLS: readonly Pool[] = Object.keys(DEFINITIONS).filter(isPool);
 /** The pools whose containers reach nothing but the gateway. */
 export const CONFINED_POOLS: readonly Pool[] = POOLS.filter((pool) => POOL_TABLE[pool].confined);
 
-/** The lanes of a pool. */
 export const lanesOf = (pool: Pool): readonly Lane[] =>
   POOL_TABLE[pool].fastLane ? ['first', 'further', 'fast'] : ['first', 'further'];

@@ -107,7 +107,6 @@ export type ToolInput<D> = D extends { input: infer I extends ObjectSchema } ? T
 /** Type of the output of a tool. */
 export type ToolOutput<D> = D extends { output: infer O extends ObjectSchema } ? TypeOf<O> : never;
 
-/** Whether a tool runs on a thread. */
 export const runsOnThread = ({
   pool,
   thread = POOL_TABLE[pool].thread,

@@ -24,7 +24,6 @@ export interface WorkerCore extends Core {
   readonly store: Store | null;
   /** @throws EnvError if the worker has no connection to MongoDB */
   requireStore(): Store;
-  /** Connection of the workers to Temporal. */
   readonly connection: NativeConnection;
   /** Port of the metrics of the Temporal SDK. */
   readonly sdkPort: number;

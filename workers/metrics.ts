@@ -52,7 +52,6 @@ export function observeDeliveries(registry: Registry): ObserveDelivery {
   return (outcome, ms) => attempts.observe({ outcome }, ms / 1000);
 }
 
-/** Registers the metrics of this worker's browsers. */
 export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): void {
   const registers = [registry];
   new Gauge({
@@ -144,7 +143,6 @@ function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Registers the gauges of `WAITING`. */
 function observeWaiting(
   registry: Registry,
   findWaiting: () => Promise<Waiting>,

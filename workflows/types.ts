@@ -19,7 +19,6 @@ export interface CallPolicy extends Pick<Reservation, 'tool' | 'pool' | 'price' 
   isFast?: boolean | undefined;
   /** Maximum time that a call waits for a free worker before it fails with `pool_busy`. */
   queueMs: number;
-  /** Time limit of one attempt. */
   attemptMs: number;
   /** Time limit from acceptance to response. */
   deadlineMs: number;

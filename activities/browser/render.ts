@@ -35,7 +35,6 @@ export interface RenderOptions extends Omit<CaptureOptions, 'format' | 'box'>, E
 /** The steps of rendering that differ between tools. */
 export interface Script<T> {
   options: RenderOptions;
-  /** Loads the document into the page. */
   load(renderPage: RenderPage, requests: Requests): Promise<void>;
   /** Runs after the page has loaded and is idle, before the capture. */
   prepare?(renderPage: RenderPage): Promise<void>;

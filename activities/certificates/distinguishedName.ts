@@ -59,7 +59,6 @@ function format(text: string | undefined, name: BaseBlock | undefined): string {
     .join(',');
 }
 
-/** Formats issuer and subject of a certificate. */
 export function distinguishedNames({ raw, issuer, subject }: X509Certificate): DistinguishedNames {
   const names = readNames(raw);
   return { issuer: format(issuer, names.issuer), subject: format(subject, names.subject) };

@@ -25,7 +25,6 @@ export interface Quotes {
 interface QuotesOptions {
   store: QuoteStore;
   fetchFeed: FetchFeed;
-  /** Logs a fault of a feed. */
   onFault(feed: FeedName, error: unknown): void;
 }
 

@@ -5,7 +5,6 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { killOrphans, ownerMark } from './orphanedProcesses.ts';
 import { programVariables } from './programs.ts';
 
-/** Resource limits of a sandbox. */
 export interface SandboxLimits {
   /** Maximum address space of each process, in bytes. */
   memoryBytes: number;

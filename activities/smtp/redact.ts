@@ -1,7 +1,6 @@
 import { compact, type NormalizedText, normalizations } from './normalize.ts';
 import { occurrences } from './occurrences.ts';
 
-/** The text that replaces a secret. */
 const REDACTED = '***';
 /** Separates the texts while they are searched as one. It cannot occur in replies, whose control characters are replaced. */
 const SEPARATOR = '\u0000';

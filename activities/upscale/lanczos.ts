@@ -79,7 +79,6 @@ function alongColumns({ data, width, height }: Plane, taps: readonly Tap[]): Pla
 const tapsOf = (length: number, centre: (index: number) => number, scale: number): Tap[] =>
   Array.from({ length }, (_, index) => tap(centre(index), scale));
 
-/** Enlarges a plane by an integer factor. */
 export function enlarge(plane: Plane, factor: number): Plane {
   const taps = (length: number) => tapsOf(length * factor, (index) => (index + 0.5) / factor - 0.5, 1);
   return alongColumns(alongRows(plane, taps(plane.width)), taps(plane.height));

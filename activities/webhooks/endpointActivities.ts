@@ -70,7 +70,6 @@ function readRetryAfter(response: GuardedResponse): number | null {
   return Number.isFinite(ms) ? Math.max(0, Math.round(ms)) : null;
 }
 
-/** Returns the response headers that are stored. */
 function keptHeaders(headers: GuardedResponse['headers']): StoredHeader[] {
   let size = 0;
   return headers

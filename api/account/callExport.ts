@@ -16,7 +16,6 @@ export const CALLS_FILE = 'calls.csv';
 const COLUMNS = call.required.filter((name) => name !== 'phases');
 const PHASES = call.properties.phases.required;
 
-/** Generates calls as CSV, with a header line. */
 export async function* callExport(calls: AsyncIterable<CallDoc>): AsyncGenerator<string> {
   yield csvRecord([...COLUMNS, ...PHASES.map((phase) => `${phase}Ms`)]);
   for await (const ended of calls) {

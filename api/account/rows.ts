@@ -63,7 +63,6 @@ export const entryRow = (entry: EntryDoc): EntryRow => ({
   reference: entry.reference,
 });
 
-/** Converts a key of an account to a row of the Account API. */
 export function keyRow(key: ApiKeyDoc, { keySpend }: Pick<Account, 'keySpend'>, now = new Date()): KeyRow {
   const { previous } = key;
   const { inDay, inMonth } = spentOf(keySpend?.[key._id], now);

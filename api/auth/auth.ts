@@ -36,7 +36,6 @@ export interface User {
   hasTwoFactor: boolean;
 }
 
-/** The session of a signed-in user. */
 export interface SignedIn {
   user: User;
   /** Whether the user is an operator who gets the role only with two-factor authentication. */

@@ -3,7 +3,6 @@ import Stripe from 'stripe';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 
-/** A request to buy a pack. */
 export interface CheckoutRequest {
   /** Reference of the request: repeating it with the same pack returns the same checkout. */
   reference: string;

@@ -48,7 +48,6 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   answers: PendingAnswers;
   accounts: Pick<Accounts, 'find'>;
   results: Results;
-  /** Deletes a stored input. */
   deleteInput(reference: ResultReference): Promise<void>;
   contents: Pick<CallContents, 'keep'>;
   retention: Retention;
@@ -402,7 +401,6 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       .catch((error) => log.warn({ err: error }, 'could not delete the input of a call that has ended'));
   }
 
-  /** Reads the result of a charged call. */
   async function readResult(recorded: Recorded, result: CallResult): Promise<CallOutcome> {
     const { row, replayed, deadline } = recorded;
     // A small result is part of the workflow's own.

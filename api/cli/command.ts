@@ -52,7 +52,6 @@ export const PAGE = {
   },
 } as const;
 
-/** Reads the values of the options in `PAGE`. */
 export function pageOf(values: Values) {
   const cursor = values.optional('cursor');
   return { limit: values.integer('limit', 1, 1000) ?? 100, ...(cursor !== undefined && { cursor }) };

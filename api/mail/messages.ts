@@ -28,7 +28,6 @@ export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   emailChanged(from: string, to: string): void;
   /** Tells the owner that a passkey of this name was added or removed. */
   passkeyChanged(email: string, change: PasskeyChange, name: string): void;
-  /** Tells the former owner that the account was closed. */
   accountClosed(email: string): void;
   /** Tells an owner that a webhook endpoint was disabled. @throws if the email could not be sent */
   disabled(email: string, notice: DisabledNotice): Promise<void>;

@@ -43,7 +43,6 @@ const BODY: readonly ErrorCode[] = [
   'invalid_input',
 ];
 
-/** Returns all error codes that a call of the tool can return. */
 export function codesOfTool(tool: ToolDefinition): ErrorCode[] {
   // Inputs with secret fields have no fingerprint, so a request with the same Idempotency-Key is not compared with
   // them.
@@ -51,7 +50,6 @@ export function codesOfTool(tool: ToolDefinition): ErrorCode[] {
   return [...new Set([...CALL, ...compared, ...tool.errors])];
 }
 
-/** Returns all error codes that an operation can return. */
 export function codesOfOperation({ auth, body, errors }: Operation): ErrorCode[] {
   const common = [...(auth === 'account' ? ACCOUNT : []), ...(body === undefined ? [] : BODY)];
   return [...new Set<ErrorCode>([...common, ...errors, 'internal'])];

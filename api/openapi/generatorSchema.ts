@@ -61,7 +61,6 @@ export const namedSchemas: ReadonlyMap<unknown, string> = new Map(
   Object.entries(NAMED).map(([name, schema]) => [schema, name]),
 );
 
-/** The names of all schemas that the document shares. */
 const documentSchemas: ReadonlyMap<unknown, string> = new Map(
   Object.entries({ ...NAMED, ...NAMED_VALUES }).map(([name, schema]) => [schema, name]),
 );
@@ -87,7 +86,6 @@ function enumNames({ enum: values }: Json): Json {
   return { 'x-enum-varnames': values.map(nameOf) };
 }
 
-/** Rewrites the subschemas of a schema. */
 const rewriteParts = (schema: Json): Json => ({
   ...Object.fromEntries(
     Object.entries(schema)

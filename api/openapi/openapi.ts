@@ -34,7 +34,6 @@ interface Sources {
   serverUrl: string | null;
 }
 
-/** Merges the operations that share a path. */
 function operationPaths(operations: readonly Operation[], shared: SharedResponses): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations)

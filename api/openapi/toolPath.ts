@@ -75,7 +75,6 @@ function success(tool: ToolDefinition): Json {
   };
 }
 
-/** The path item of one tool. */
 export const toolPath = (tool: ToolDefinition, shared: SharedResponses): Json => ({
   post: {
     operationId: camel(tool.name),

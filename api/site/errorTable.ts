@@ -28,5 +28,4 @@ const line = (code: ErrorCode): string => {
   return `- \`${code}\` (${status}): ${detail} ${REMEDIES[code]}`;
 };
 
-/** Errors as a list in Markdown. */
 export const errorList = (codes: readonly ErrorCode[] = SORTED): string => codes.map(line).join('\n');

@@ -103,7 +103,6 @@ ${packs.map(
 }</section>`;
 }
 
-/** The page at `/`. */
 export function landingPage(installation: Installation): string {
   const { registry, baseUrl, hasTrials } = installation;
   const first = registry.get(FIRST);

@@ -17,7 +17,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Headers of all pages of the site. */
 export const SITE_HEADERS = {
   'Content-Security-Policy': POLICY,
   'Referrer-Policy': 'strict-origin-when-cross-origin',

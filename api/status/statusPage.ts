@@ -89,7 +89,6 @@ const incidentList = ({ incidents, components }: Status, registry: Registry): Ht
     : html`<ol class="incidents">
 ${incidents.map((row) => incident(row, registry))}</ol>`;
 
-/** The public status page. */
 export function statusPage(status: Status, registry: Registry, baseUrl: string): string {
   const { components, checkedAt, isHistoryCurrent } = status;
   const { text, tone } = headline(status);

@@ -87,7 +87,6 @@ function withoutCursor(query: ObjectSchema): ObjectSchema {
   return { ...query, properties };
 }
 
-/** Reads all definitions of tools, operations and events. */
 export async function readDefinitions(): Promise<Definitions> {
   const tools = [...(await loadRegistry()).values()].map((tool) => ({
     tool,

@@ -9,7 +9,6 @@ import { type ClientOperation, type ClientTool, type Definitions, NOTICE } from 
 const HEAD = `// ${NOTICE}\n`;
 const WIDTH = 100;
 
-/** Breaks a text into lines. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
@@ -60,7 +59,6 @@ function basicType(type: unknown, schema: Record<string, unknown>, place: Place)
   return type === 'string' || type === 'boolean' || type === 'null' ? type : 'unknown';
 }
 
-/** The TypeScript type of a JSON Schema. */
 function typeOf(schema: unknown, place: Place): string {
   const name = namedSchemas.get(schema);
   if (name !== undefined) return name;

@@ -14,7 +14,6 @@ export const MOST_FLAKY = 5;
 const SLOWEST = 20;
 const INDENT = '    ';
 
-/** Returns the lines about the slowest files. */
 export function slowestLines(results: ReadonlyMap<string, FileResult>): string[] {
   const timed = [...results].flatMap(([file, { ms }]) => (ms === null ? [] : [{ file, ms }]));
   const slowest = timed.sort((first, second) => second.ms - first.ms).slice(0, SLOWEST);

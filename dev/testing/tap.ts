@@ -8,7 +8,6 @@ const TEST_FILE = /^test\/\S+\.test\.ts$/;
 /** Matches the line with which avaPatches.mjs reports the end of a test file. */
 const FILE_END = /^# file (\S+) ended after (\d+) ms$/;
 
-/** The results of one test file. */
 export interface FileResult {
   /** Number of tests; skipped ones count neither as passed nor as failed. */
   passed: number;

@@ -2,7 +2,6 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { RCODE, type Reply } from './message.ts';
 import type { DnsRecord, RecordType } from './record.ts';
 
-/** The result of a DNS lookup of one name and record type. */
 export interface Lookup {
   /** `no_data`: the name, or the name that it is an alias of, exists but has no record of the requested type. */
   status: 'answer' | 'no_data' | 'nxdomain';

@@ -55,6 +55,5 @@ export function parseBlock(text: string): Block | null {
   return { family, first, last: first + (1n << rest) - 1n };
 }
 
-/** Whether the block contains the address. */
 export const isWithin = ({ family, value }: Address, block: Block): boolean =>
   family === block.family && value >= block.first && value <= block.last;

@@ -1,6 +1,5 @@
 import { type Host, parseHost } from './hostname.ts';
 
-/** A parsed host and port. */
 export type HostPort =
   | { kind: 'host'; host: Exclude<Host, { kind: 'invalid' }>; text: string; port: number }
   | { kind: 'invalid'; message: string };

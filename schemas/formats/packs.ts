@@ -1,4 +1,3 @@
-/** A credit pack on sale. */
 export interface Pack {
   credits: number;
   /** Price in hundredths of the currency unit. */

@@ -5,7 +5,6 @@ import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
 import { ACCOUNT_SEARCH_INDEX, type Account, type AccountDoc } from './accountDocs.ts';
 
-/** Maximum number of keys that a search returns. */
 export const MAX_KEYS = 25;
 /** Timeout of a search on the server: a part of an address is compared with every address. */
 const SEARCH_TIMEOUT_MS = 5000;

@@ -23,7 +23,6 @@ export interface PaymentDoc {
   /** Whether the payment was made in test mode, in which no money moves. */
   test: boolean;
   paidAt: Date | null;
-  /** Total amount of all refunds. */
   refunded: number;
   disputes: { id: string; amount: number; stage: DisputeStage }[];
   /** Credits that were taken back for refunds and disputes. */

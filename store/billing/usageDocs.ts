@@ -1,6 +1,5 @@
 import type { IndexDescription } from 'mongodb';
 
-/** Sums of calls. */
 interface UsageSums {
   /** Calls that have ended. */
   calls: number;

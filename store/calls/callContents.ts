@@ -15,7 +15,6 @@ export interface KeptContent extends CallContent {
   expiresAt: Date;
 }
 
-/** The content of a call that has ended. */
 export interface EndedCall {
   callId: string;
   accountId: string;

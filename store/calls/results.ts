@@ -43,7 +43,6 @@ const PIECE_BYTES = 8 * 1024 * 1024;
 /** Maximum size in bytes of an encrypted piece. */
 export const SEALED_PIECE_BYTES = PIECE_BYTES + 1024;
 
-/** Stores pieces in MongoDB. */
 export const mongodbPieces = ({ results }: Pick<Store, 'results'>): Pieces => ({
   async put(id, sealed, expiresAt) {
     await results.replaceOne({ _id: id }, { data: Buffer.from(sealed), expiresAt }, { upsert: true });
@@ -63,7 +62,6 @@ export async function expireStored(
   await results.updateMany({ _id: { $in: pieceIds(reference) } }, { $set: { expiresAt } });
 }
 
-/** Deletes a stored input or result. */
 export async function deleteStored(
   { results }: Pick<Store, 'results'>,
   reference: ResultReference,

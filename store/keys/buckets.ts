@@ -1,7 +1,6 @@
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 
-/** Result of taking one token. */
 export interface TokenResult {
   allowed: boolean;
   /** Whole tokens left. */

@@ -27,7 +27,6 @@ export async function probeDatabase(db: Db, timeoutMs: number): Promise<void> {
   await probes.findOne({ _id: ID }, { timeoutMS: timeoutMs });
 }
 
-/** The health check of MongoDB. */
 export const mongodbCheck = ({ db }: Pick<Store, 'db'>): Checks => ({
   mongodb: () => probeDatabase(db, TIMEOUT_MS),
 });

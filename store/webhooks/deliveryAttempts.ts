@@ -12,7 +12,6 @@ export const MAX_ATTEMPTS = 10_000;
 /** Period of attempts that one run of `deleteOldAttempts` covers: twice the interval of the runs, so that one can be missed. */
 const COVERED_MS = 2 * 3_600_000;
 
-/** Id of an attempt, from the id of its delivery and its number. */
 export const attemptId = (deliveryId: string, attempt: number): string =>
   `${deliveryId.replace(/^dlv/, 'att')}_${attempt}`;
 

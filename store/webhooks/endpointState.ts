@@ -28,7 +28,6 @@ export interface EndpointHealth {
   disabledAt: number | null;
 }
 
-/** Input of `syncEndpoint`. */
 export interface SyncRequest {
   endpointId: string;
   /** Workflow time in epoch milliseconds. */
@@ -52,7 +51,6 @@ export interface DueDelivery {
   tries: number;
 }
 
-/** Result of `syncEndpoint`. */
 export interface SyncResult {
   /** Account of the endpoint; missing in older workflow histories. */
   accountId?: string | undefined;

@@ -96,7 +96,6 @@ export interface BalanceNotice extends Notice {
   thresholds: number[];
 }
 
-/** A header: name and value. */
 export type StoredHeader = [name: string, value: string];
 
 /**

@@ -22,7 +22,6 @@ const KEY = { value: 'ID', about: 'Id of the key (not the key itself).', require
 /** Value of an option that removes a limit. */
 const NONE = 'none';
 
-/** Options for the limits of a key. */
 const LIMITS = {
   'daily-budget': { value: 'N', about: 'Credits that the key may spend per day (UTC), or none.' },
   'monthly-budget': { value: 'N', about: 'Credits that the key may spend per month (UTC), or none.' },

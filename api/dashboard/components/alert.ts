@@ -28,7 +28,6 @@ export function failureOf({ code, detail, members }: ServiceError): Failure {
 /** The field that a fault belongs to: `/tools/0` belongs to `tools`. */
 const fieldOf = ({ pointer }: Fault): string => pointer.split('/')[1] ?? '';
 
-/** The fault of a field, or null. */
 export const faultOf = (failure: Failure | null, field: string): string | null =>
   failure?.faults.find((fault) => fieldOf(fault) === field)?.message ?? null;
 

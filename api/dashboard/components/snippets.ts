@@ -57,7 +57,6 @@ const LANGUAGES: readonly Language[] = [
 interface Call {
   tool: ToolDefinition;
   input: Readonly<Record<string, unknown>>;
-  /** Base URL of the API. */
   baseUrl: string;
 }
 

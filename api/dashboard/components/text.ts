@@ -22,7 +22,6 @@ export const moment = (iso: string | null, none = 'never'): Html =>
     ? html`<span class="quiet">${none}</span>`
     : html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 
-/** Like `moment`, with seconds. */
 export const preciseMoment = (iso: string): Html =>
   html`<time datetime="${iso}" data-seconds>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 
@@ -37,7 +36,6 @@ export const prose = (text: string): Html =>
 /** Sentences in a paragraph of a description. */
 const SENTENCES = 3;
 
-/** Splits a long description into paragraphs. */
 export function paragraphs(description: string): string[] {
   const sentences = description.split(/(?<=\.) (?=[A-Z`])/);
   return Array.from({ length: Math.ceil(sentences.length / SENTENCES) }, (_, index) =>

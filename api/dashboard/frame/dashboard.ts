@@ -46,7 +46,6 @@ export interface DashboardServices {
 /** The dependencies of the pages. Each page takes those that it needs. */
 export interface Dashboard extends DashboardServices {
   core: ApiCore;
-  /** Registers the routes of pages. */
   pages: PageRouter;
   /** Registers the routes of pages that exist for operators only. */
   operatorPages: Pick<PageRouter, 'get' | 'post'>;

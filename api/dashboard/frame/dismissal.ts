@@ -4,7 +4,6 @@ import type { Context } from '../../http/context.ts';
 const COOKIE = 'utility-tools.notice';
 const PATH = '/dashboard';
 
-/** Whether this browser has dismissed the notice. */
 export const isDismissed = (ctx: Context, notice: Broadcast | null): boolean =>
   notice !== null && ctx.cookies.get(COOKIE) === notice.id;
 

@@ -9,7 +9,6 @@ interface Failed {
   requestId: string;
 }
 
-/** The error page. */
 export const errorPage = ({ title, failure, requestId }: Failed): string =>
   layout({
     title,

@@ -19,7 +19,6 @@ const PAGES = [
   noticeRoutes,
 ];
 
-/** Registers the pages of operators. */
 export function operatorRoutes(dashboard: Dashboard): void {
   for (const routes of PAGES) routes(dashboard);
 }

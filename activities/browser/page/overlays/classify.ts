@@ -61,7 +61,6 @@ export function isConsentBannerInFlow(element: Element): boolean {
   );
 }
 
-/** Whether an element is visible and an overlay. */
 export function isVisibleOverlay(element: Element, content: PageContent, words: Words): boolean {
   const floating = isPositionedOver(element);
   if (!floating && !isConsentBannerInFlow(element)) return false;

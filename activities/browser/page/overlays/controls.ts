@@ -10,7 +10,6 @@ export interface Controls {
   rejects: boolean;
   manages: boolean;
   proceeds: boolean;
-  /** Whether the element has a control that closes it. */
   closes: boolean;
   /** Whether the element has a button, a link or a text field. */
   hasControls: boolean;

@@ -77,7 +77,6 @@ export function visibleTextsOf(root: Element): { text: string; of: Element }[] {
   });
 }
 
-/** Returns the visible text of an element. */
 export function visibleTextOf(root: Element): string {
   return visibleTextsOf(root)
     .map(({ text }) => text)

@@ -6,7 +6,6 @@ import { OPERATOR_PATH } from '../paths.ts';
 import type { AccountList } from './lists.ts';
 import { operatorAccountListPage } from './listView.ts';
 
-/** Registers a page for each list of an account, for operators. */
 export function listRoutes({ operatorPages: pages, core }: Dashboard, lists: readonly AccountList[]): void {
   for (const { name, title, show } of lists)
     pages.get(`${OPERATOR_PATH}/accounts/:id/${name}`, async ({ ctx, viewer, id }) => {

@@ -7,7 +7,6 @@ import { attempt, goTo, sendPage, type Visit } from '../../frame/pageRouter.ts';
 import { single } from '../../frame/query.ts';
 import { INCIDENTS_PATH, incidentPath, operatorIncidentPage, operatorIncidentsPage } from './view.ts';
 
-/** Registers the operator's pages about incidents. */
 export function incidentsRoutes({ operatorPages: pages, core: { registry }, incidents }: Dashboard): void {
   async function page({ ctx, viewer, id }: Visit, more: { draft?: string; failure?: Failure } = {}) {
     const incident = await incidents.find(id);

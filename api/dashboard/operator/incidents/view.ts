@@ -28,7 +28,6 @@ interface IncidentsPage {
   registry: Registry;
 }
 
-/** For operators: the incidents of the status page. */
 export const operatorIncidentsPage = ({ viewer, incidents, registry }: IncidentsPage): string =>
   layout({
     title: 'Incidents',

@@ -23,7 +23,6 @@ const TONES = { charged: 'good', refunded: 'bad', refused: 'bad', running: 'plai
 
 export const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(state, TONES[state]);
 
-/** The state of a call with its error code. */
 export const outcome = ({ state, code }: CallRow): Html =>
   html`${stateBadge({ state })}${
     code === null ? null : html` <a href="/docs/errors#${code}"><code>${code}</code></a>`

@@ -12,7 +12,6 @@ export const THRESHOLD_LABEL = 'Email me below (credits)';
 
 interface BalanceAlerts {
   viewer: Viewer;
-  /** Whether this installation sends mail. */
   sendsMail: boolean;
   /** Value of the field for a new alert. */
   threshold?: string;

@@ -41,7 +41,6 @@ export interface CreditsPage {
   grants: readonly GrantDoc[];
   purchases: readonly Purchase[];
   selling: Selling;
-  /** Whether this installation sends mail. */
   sendsMail: boolean;
   /** Value of the field for a new alert. */
   threshold?: string;

@@ -122,7 +122,6 @@ export function perTool(usage: readonly DailyUsage[]): ToolUse[] {
     .sort((a, b) => b.charged - a.charged || b.calls - a.calls);
 }
 
-/** Latency of all tools together. */
 export const latencyOfAll = (tools: readonly ToolUse[]): Latency =>
   latencyOf(mergeTimes(tools.map(({ times }) => times)));
 

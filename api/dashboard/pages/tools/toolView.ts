@@ -32,7 +32,6 @@ interface ToolPage {
   viewer: Viewer;
   tool: ToolDefinition;
   available: number;
-  /** Base URL of the API. */
   baseUrl: string;
   /** Values of the form; fields without a value have their default. */
   input: Readonly<Record<string, unknown>>;

@@ -23,7 +23,6 @@ export const TONES = { delivered: 'good', failed: 'bad', held: 'bad', pending: '
 export const isSuccess = ({ statusCode }: Pick<AttemptRow, 'statusCode'>): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300;
 
-/** The status of the response to an attempt. */
 export const attemptBadge = (attempt: Pick<AttemptRow, 'statusCode'>): Html =>
   badge(
     attempt.statusCode === null ? 'no response' : `${attempt.statusCode}`,

@@ -6,7 +6,6 @@ import { type Submission, sendPage } from '../../../frame/pageRouter.ts';
 import { CLOSE_PATH } from '../paths.ts';
 import { closeAccountPage, closedPage } from './view.ts';
 
-/** Registers the pages that close an account. */
 export function closeAccountRoutes({
   pages,
   core: { store },

@@ -11,7 +11,6 @@ import type { Viewer } from '../../../frame/viewer.ts';
 import { PASSKEYS_PATH, SETTINGS } from '../paths.ts';
 import { passkeyForm } from './form.ts';
 
-/** Maximum length of the name of a passkey. */
 export const PASSKEY_NAME_LENGTH = 60;
 export const ADD_PASSKEY = `${PASSKEYS_PATH}/add`;
 export const passkeyPath = (id: string): string => `${PASSKEYS_PATH}/${encodeURIComponent(id)}`;

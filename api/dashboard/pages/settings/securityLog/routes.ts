@@ -4,7 +4,6 @@ import { pageOf } from '../../../frame/query.ts';
 import { LOG_PATH } from '../paths.ts';
 import { securityLogPage } from './view.ts';
 
-/** Registers the page of the security log. */
 export function securityLogRoutes({ pages, core: { lists } }: Dashboard): void {
   pages.get(LOG_PATH, async ({ ctx, viewer }) => {
     const request = pageOf(ctx);

@@ -17,7 +17,6 @@ async function secretsOf(response: Response): Promise<TwoFactorSecrets> {
   return { uri: typeof body.totpURI === 'string' ? body.totpURI : null, backupCodes };
 }
 
-/** Registers the pages of two-factor authentication. */
 export function twoFactorRoutes({ pages, forwardToAuth, auth }: Dashboard): void {
   const onPage = { page: () => TWO_FACTOR_PATH };
 

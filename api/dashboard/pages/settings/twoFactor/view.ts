@@ -119,6 +119,5 @@ ${postForm({
 })}`,
   );
 
-/** New backup codes. */
 export const newCodesPage = (viewer: Viewer, codes: readonly string[]): string =>
   frame(viewer, html`${codesOf(codes)}\n<p><a href="${TWO_FACTOR_PATH}">Done</a></p>`);
