@@ -1,8 +1,8 @@
-import type { RequestOptions } from './exchange.ts';
 import { targetFailed } from './failure.ts';
 import { REDIRECTS } from './limits.ts';
 import type { Policy } from './policy.ts';
 import type { GuardedResponse, Header, Trail } from './response.ts';
+import type { RequestOptions } from './sendRequest.ts';
 import { redirectTarget, type Target } from './target.ts';
 
 export interface FetchOptions extends RequestOptions {

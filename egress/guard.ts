@@ -3,7 +3,6 @@ import type { TLSSocket } from 'node:tls';
 import type { AllowEntry } from '../schemas/formats/allow.ts';
 import { type Limits, startClock } from './clock.ts';
 import { type ConnectOptions, connect as connectDirectly, type Dial, dialTcp } from './connect.ts';
-import { exchange, type RequestOptions, writeHeaders } from './exchange.ts';
 import { type FetchOptions, fetchFollowing } from './fetch.ts';
 import type { Gateway } from './gateway.ts';
 import { createOwnAddresses, type IsOwn } from './own.ts';
@@ -12,6 +11,7 @@ import { type FilteringProxy, type ProxyOptions, startProxy } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 import { type GuardedResponse, readResponse, type Trail } from './response.ts';
 import { createRoots, type RootOf } from './roots.ts';
+import { type RequestOptions, sendRequest, writeHeaders } from './sendRequest.ts';
 import { parseTarget, type Target, type TargetKind } from './target.ts';
 import { certificateFaults, startTls, type TlsOptions } from './tls.ts';
 import { type Vetted, vet as vetDirectly } from './vet.ts';
@@ -109,7 +109,7 @@ export function createGuard({
         }
         socket = secure;
       }
-      const message = await exchange(socket, url, headers, options);
+      const message = await sendRequest(socket, url, headers, options);
       return readResponse({ message, url, clock, trail, certificateFault, maxBytes, overflow });
     } catch (error) {
       clock[Symbol.dispose]();

@@ -36,7 +36,7 @@ const callPhases = {
     'Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it was not reached or not measured.',
   properties: {
     accept: phase('Authentication, rate limit and validation of the request.'),
-    queue: phase('Waiting for a place in the pool.'),
+    queue: phase('Waiting for a slot of the API process.'),
     reserve: phase('From acceptance until the price was reserved.'),
     wait: phase('Waiting for a worker; includes earlier attempts of the tool.'),
     run: phase('The tool.'),

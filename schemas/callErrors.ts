@@ -22,6 +22,9 @@ export const CALL_ERRORS = {
   },
 } as const;
 
+/** `1 credit`, `2 credits`. */
+export const creditsOf = (amount: number): string => (amount === 1 ? '1 credit' : `${amount} credits`);
+
 /** The detail of the error `insufficient_credits`. */
 export const describeShortage = (price: number, available: number): string =>
-  `This call costs ${price} credits; ${available} are available.`;
+  `This call costs ${creditsOf(price)}; ${available} are available.`;

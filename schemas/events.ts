@@ -1,4 +1,5 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { creditsOf } from './callErrors.ts';
 import type { ObjectSchema } from './tool.ts';
 
 /** Balance below which `credits.low` fires. */
@@ -157,7 +158,7 @@ const BALANCE_DATA: { [K in BalanceEventKind]: (balance: number) => EventData<K>
   'credits.low': (balance) => ({
     balance,
     threshold: LOW_CREDITS,
-    message: `Only ${balance} credits are left.`,
+    message: `Only ${creditsOf(balance)} ${balance === 1 ? 'is' : 'are'} left.`,
   }),
   'credits.exhausted': (balance) => ({
     balance,

@@ -7,8 +7,8 @@ import { queueState } from '../platform/healthChecks.ts';
 import { PREFIX, SECONDS } from '../platform/metricsRegistry.ts';
 import { untilAborted } from '../platform/untilAborted.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
-import type { Waiting } from '../store/status/waiting.ts';
 import { MAINTENANCE, type MaintenanceDoc } from '../store/status/statusDocs.ts';
+import type { Waiting } from '../store/status/waiting.ts';
 
 /** Registers metrics of this worker's slots and tool attempts. @returns the function to call when an attempt starts */
 export function observeTools(registry: Registry, slots: number): ObserveAttempt {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { createFairQueue, type Place } from '../../platform/places.ts';
+import { createFairSemaphore, type Slot } from '../../platform/semaphores.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Job, Offload, OffloadOptions } from './offload.ts';
 import { type Decoder, type DecoderOptions, startDecoder } from './process.ts';
@@ -25,7 +25,7 @@ const QUEUE = 'jobs';
  * a job.
  */
 export function createDecoders(options: DecoderOptions): Decoders {
-  const places = createFairQueue(availableParallelism());
+  const slots = createFairSemaphore(availableParallelism());
   const all = new Set<Decoder>();
   /**
    * Idle processes. The one that became idle last is used first, so that surplus processes reach their idle timeout.
@@ -53,17 +53,17 @@ export function createDecoders(options: DecoderOptions): Decoders {
   }
 
   /**
-   * Frees the place of a finished job once its process is idle or has exited, so that there are never more processes
-   * than places.
+   * Frees the slot of a finished job once its process is idle or has exited, so that there are never more processes
+   * than slots.
    */
-  function release(place: Place, decoder: Decoder, isolated: boolean): void {
+  function release(slot: Slot, decoder: Decoder, isolated: boolean): void {
     const { alive, rssBytes, jobs } = decoder;
     if (alive && !isolated && rssBytes <= MAX_IDLE_BYTES && jobs < MAX_JOBS) {
       keep(decoder);
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
     } else {
       decoder.kill();
-      decoder.ended.then(() => place[Symbol.dispose]());
+      decoder.ended.then(() => slot[Symbol.dispose]());
     }
   }
 
@@ -76,13 +76,13 @@ export function createDecoders(options: DecoderOptions): Decoders {
       const timeout = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
       const either = AbortSignal.any([signal, timeout]);
       try {
-        const place = await places.enter(QUEUE, either);
+        const slot = await slots.acquire(QUEUE, either);
         const decoder = (isolated ? undefined : reuse()) ?? start();
         decoder.keepAwake(true);
         try {
           return await decoder.run<Awaited<ReturnType<J>>>({ job, input }, either);
         } finally {
-          release(place, decoder, isolated);
+          release(slot, decoder, isolated);
         }
       } catch (error) {
         if (timeout.aborted && !signal.aborted) throw new ServiceError('deadline_exceeded', { cause: error });

@@ -1,4 +1,4 @@
-import { createFairQueue } from '../../platform/places.ts';
+import { createFairSemaphore } from '../../platform/semaphores.ts';
 
 /** Limits how many connections to one server are open at the same time. */
 export interface ConnectionLimit {
@@ -15,13 +15,13 @@ const QUEUE = 'connections';
 
 /** @param maximum number of connections that may be open at the same time */
 export function createConnectionLimit(maximum: number): ConnectionLimit {
-  const places = createFairQueue(maximum);
+  const slots = createFairSemaphore(maximum);
   let limit = maximum;
   let alone = 0;
-  const resize = () => places.resize(alone > 0 ? 1 : limit);
+  const resize = () => slots.resize(alone > 0 ? 1 : limit);
 
   async function run<T>(work: () => Promise<T>): Promise<T> {
-    using _place = await places.enter(QUEUE);
+    using _slot = await slots.acquire(QUEUE);
     return await work();
   }
 

@@ -45,7 +45,7 @@ export async function run(
   const startedAt = performance.now();
   using response = await egress.request(target, {
     method,
-    // `exchange` writes headers as Latin-1. Decoding the UTF-8 bytes as Latin-1 therefore sends UTF-8, as curl does.
+    // `sendRequest` writes headers as Latin-1. Decoding the UTF-8 bytes as Latin-1 therefore sends UTF-8, as curl does.
     headers: fields.map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
     body: body === '' ? null : Buffer.from(body),
     maxBytes: RESPONSE_BYTES,

@@ -3,20 +3,15 @@ import { probeTls } from '../../egress/probe.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { parseHostPort } from '../../schemas/formats/hostPort.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
-import {
-  CHECK_MS,
-  type default as definition,
-  HTTPS_PORT,
-  SCAN_MS,
-} from '../../schemas/tools/ssl-check.ts';
+import { CHECK_MS, type default as definition, HTTPS_PORT, SCAN_MS } from '../../schemas/tools/ssl-check.ts';
 import { alternativeNames } from '../certificates/alternativeNames.ts';
 import { distinguishedNames } from '../certificates/distinguishedName.ts';
 import { matchHost } from '../certificates/matchHost.ts';
 import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 import type { NetworkContext } from '../runtime/context.ts';
-import { grade, isPostQuantum } from '../tls/grade.ts';
 import { scanCiphers } from '../tls/cipherScan.ts';
+import { grade, isPostQuantum } from '../tls/grade.ts';
 
 type Output = ToolOutput<typeof definition>;
 

@@ -59,7 +59,7 @@ export interface DeliveryServices {
 }
 
 type Posted = Pick<DeliveryAttemptDoc, 'statusCode' | 'error' | 'durationMs' | 'retryAfterMs'> & {
-  exchange: Parameters<DeliveryAttempts['record']>[1];
+  content: Parameters<DeliveryAttempts['record']>[1];
 };
 
 /** Reads Retry-After (RFC 9110, 10.2.3) of a 429 or 503 response, in milliseconds; null otherwise. */
@@ -131,7 +131,7 @@ async function post(
       error: null,
       durationMs,
       retryAfterMs,
-      exchange: {
+      content: {
         ...request,
         responseHeaders: keptHeaders(response.headers),
         body: await readBody(response),
@@ -145,7 +145,7 @@ async function post(
       error: `${error.code}: ${error.detail}`,
       durationMs,
       retryAfterMs: null,
-      exchange: { ...request, responseHeaders: null, body: null },
+      content: { ...request, responseHeaders: null, body: null },
     };
   }
 }
@@ -177,7 +177,7 @@ export const createDeliveryActivities = (services: DeliveryServices): DeliveryAc
     try {
       // Continues the trace of the change that the event reports. The endpoint's workflow serves many events and traces.
       const parent = contextOf(event.traceparent);
-      const { exchange, ...posted } = await inSpan(
+      const { content, ...posted } = await inSpan(
         'activity deliver',
         { parent, kind: SpanKind.CONSUMER },
         () => post(services, endpoint, event, cancellationSignal()),
@@ -185,7 +185,7 @@ export const createDeliveryActivities = (services: DeliveryServices): DeliveryAc
       services.observe(isSuccess(posted.statusCode) ? 'delivered' : 'failed', posted.durationMs);
       const { accountId, eventId } = delivery;
       const row = { _id: id, accountId, endpointId, eventId, event: event.event, attempt, at, ...posted };
-      await attempts.record(row, exchange);
+      await attempts.record(row, content);
       return asResult(posted);
     } finally {
       clearInterval(beat);

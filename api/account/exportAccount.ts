@@ -1,10 +1,10 @@
 import type { Account, GrantDoc } from '../../store/accounts/accountDocs.ts';
 import { type AccountCursors, openAccountCursors } from '../../store/accounts/accountExport.ts';
+import { createLists } from '../../store/accounts/lists.ts';
 import { createPasskeys } from '../../store/accounts/passkeys.ts';
 import type { SecurityEventDoc } from '../../store/accounts/securityDocs.ts';
 import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
-import { createLists } from '../../store/accounts/lists.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { Auth, User } from '../auth/auth.ts';
@@ -84,9 +84,9 @@ async function* eventLines(store: Store, cursors: AccountCursors): AsyncGenerato
   }
   for (const endpointId of endpointIds)
     for await (const group of batches(cursors.attempts(endpointId))) {
-      const exchanges = await attempts.exchanges(group.map(({ _id }) => _id));
+      const contents = await attempts.contents(group.map(({ _id }) => _id));
       for (const attempt of group)
-        yield line('attempt', { endpointId, ...attemptRow(attempt, exchanges.get(attempt._id)) });
+        yield line('attempt', { endpointId, ...attemptRow(attempt, contents.get(attempt._id)) });
     }
 }
 

@@ -2,10 +2,10 @@ import type { KeyChangeBody, KeyRotationBody, KeyRow, NewKeyBody } from '../../s
 import type { Registry } from '../../schemas/registry.ts';
 import type { Account } from '../../store/accounts/accountDocs.ts';
 import type { Accounts } from '../../store/accounts/accounts.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import type { Actor } from '../../store/accounts/securityLog.ts';
 import type { ApiKeys } from '../../store/keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
-import type { Lists } from '../../store/accounts/lists.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { keyChange, newKey } from './newKey.ts';
 import { keyRow } from './rows.ts';

@@ -14,10 +14,10 @@ import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import { spentOf } from '../../store/ledger/keySpend.ts';
 import { deliveryId } from '../../store/webhooks/events.ts';
 import type {
+  AttemptContentDoc,
   DeliveryAttemptDoc,
   DeliveryDoc,
   EventDoc,
-  ExchangeDoc,
   StoredHeader,
   WebhookEndpointDoc,
 } from '../../store/webhooks/webhookDocs.ts';
@@ -126,8 +126,11 @@ export const webhookRow = (endpoint: WebhookEndpointDoc): WebhookRow => ({
 const headerRows = (headers: readonly StoredHeader[] | null = null) =>
   headers?.map(([name, value]) => ({ name, value })) ?? null;
 
-/** Converts a delivery attempt to a row of the Account API. @param exchange its request and response if still kept */
-export const attemptRow = (attempt: DeliveryAttemptDoc, exchange: ExchangeDoc | undefined): AttemptRow => ({
+/** Converts a delivery attempt to a row of the Account API. @param content its request and response, if they are still kept */
+export const attemptRow = (
+  attempt: DeliveryAttemptDoc,
+  content: AttemptContentDoc | undefined,
+): AttemptRow => ({
   id: attempt._id,
   deliveryId: deliveryId(attempt.eventId, attempt.endpointId),
   eventId: attempt.eventId,
@@ -137,8 +140,8 @@ export const attemptRow = (attempt: DeliveryAttemptDoc, exchange: ExchangeDoc | 
   statusCode: attempt.statusCode,
   durationMs: attempt.durationMs,
   error: attempt.error,
-  responseBody: exchange?.body ?? null,
-  url: exchange?.url ?? null,
-  requestHeaders: headerRows(exchange?.requestHeaders),
-  responseHeaders: headerRows(exchange?.responseHeaders),
+  responseBody: content?.body ?? null,
+  url: content?.url ?? null,
+  requestHeaders: headerRows(content?.requestHeaders),
+  responseHeaders: headerRows(content?.responseHeaders),
 });

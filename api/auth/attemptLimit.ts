@@ -173,7 +173,7 @@ export function createAttemptLimit(store: Store, limit: RateLimit | null): Attem
       await byAddress.reward(addressKey(address));
       if (email === null) return;
       await byBoth.delete(bothKey(email, address));
-      // Gives back only this attempt: wrong passwords from other addresses still count.
+      // Removes only this attempt from the count: wrong passwords from other addresses stay counted.
       await byEmail.reward(emailKey(email));
     },
     async countPasskeyAttempt(address) {

@@ -41,7 +41,7 @@ export function deviceRoutes(router: Router<State>, deps: Dependencies): void {
   router.post(`${AUTH_PATH}/device/token`, async (ctx: Context) => {
     await pageLimit.count(ctx.ip);
     const form = await readForm(ctx, BODY_BYTES);
-    using _place = await pageLimit.enter(ctx.ip);
+    using _slot = await pageLimit.acquire(ctx.ip);
     const answer = await deviceLogin.redeem(ctx, form.get('device_code') ?? '');
     if (answer.body.error === 'invalid_grant') await onFailure(ctx.ip);
     send(ctx, answer);

@@ -67,7 +67,7 @@ export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
     const form = await readForm(ctx, BODY_BYTES);
     if (!isGrantWellFormed(form))
       return refuse(ctx, 'invalid_grant', 'The code or the refresh token is not valid.');
-    using _place = await pageLimit.enter(ctx.ip);
+    using _slot = await pageLimit.acquire(ctx.ip);
     nameResource(form, oauth.endpoint(ctx));
     if (!(await connections.mayRefresh(form.get('refresh_token') ?? '')))
       return refuse(ctx, 'invalid_grant', 'The connection has expired or was revoked. Connect again.');
@@ -77,7 +77,7 @@ export function oauthRoutes(router: Router<State>, deps: Dependencies): void {
   router.post(`${AUTH_PATH}/oauth2/revoke`, async (ctx: Context) => {
     await pageLimit.count(ctx.ip);
     const form = await readForm(ctx, BODY_BYTES);
-    using _place = await pageLimit.enter(ctx.ip);
+    using _slot = await pageLimit.acquire(ctx.ip);
     await answer(ctx, await oauth.forward(ctx, 'oauth2/revoke', form));
   });
 }

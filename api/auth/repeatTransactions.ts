@@ -1,6 +1,6 @@
 import type { mongodbAdapter } from '@better-auth/mongo-adapter';
 import { MongoError, MongoErrorLabel } from 'mongodb';
-import { createFairQueue } from '../../platform/places.ts';
+import { createFairSemaphore } from '../../platform/semaphores.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 
 type Database = ReturnType<typeof mongodbAdapter>;
@@ -11,10 +11,10 @@ type Transaction = Parameters<Parameters<Adapter['transaction']>[0]>[0];
  * Maximum number of transactions of better-auth at the same time in an API process. Each sign-up hashes a password while its
  * transaction is open, and MongoDB aborts a transaction after `transactionLifetimeLimitSeconds` (15 s).
  */
-const PLACES = 8;
+const SLOTS = 8;
 /** Maximum number of attempts of a transaction; the driver waits some milliseconds between them. */
 const ATTEMPTS = 5;
-/** Time in milliseconds in which a transaction waits for a place and begins its last attempt. */
+/** Time in milliseconds in which a transaction waits for a slot and begins its last attempt. */
 const DEADLINE_MS = 30_000;
 
 /** Whether the transaction was aborted, so that it can be repeated, in the words of the driver's specification. */
@@ -51,10 +51,10 @@ function watch(operations: Transaction, onAborted: (error: unknown) => void): Tr
  * duration. The driver does so if it gets the error, but some endpoints convert every error of the database, for example
  * that of a sign-up to 422.
  *
- * The transactions throw ServiceError pool_busy when no place became free in time or the last attempt was aborted as well.
+ * The transactions throw ServiceError pool_busy when no slot became free in time or the last attempt was aborted as well.
  */
 export function repeatTransactions(database: Database): Database {
-  const places = createFairQueue(PLACES);
+  const slots = createFairSemaphore(SLOTS);
   const busy = (cause: unknown) =>
     new ServiceError('pool_busy', {
       detail: 'The database is busy. Nothing was changed. Try again in a few seconds.',
@@ -67,7 +67,7 @@ export function repeatTransactions(database: Database): Database {
       ...adapter,
       async transaction(steps) {
         const deadline = AbortSignal.timeout(DEADLINE_MS);
-        using _place = await places.enter('', deadline).catch((error) => {
+        using _slot = await slots.acquire('', deadline).catch((error) => {
           throw busy(error);
         });
         let attempts = 0;

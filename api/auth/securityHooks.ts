@@ -45,7 +45,7 @@ const WRONG: readonly unknown[] = [WRONG_CODE, 'INVALID_BACKUP_CODE'];
 /** better-auth's name of the cookie that identifies a sign-in which waits for the second factor. */
 const CHALLENGE_COOKIE = 'two_factor';
 
-/** Paths that start a session in one step, and what the security log adds. */
+/** Paths that start a session in one step, with the text that the security log adds to the sign-in. */
 const SIGN_INS: Readonly<Record<string, string>> = {
   '/sign-up/email': '',
   '/sign-in/email': '',

@@ -11,7 +11,7 @@ import { createAuthenticate } from '../auth/authenticate.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { sampleClients } from '../http/sampleClients.ts';
-import { createUploadPlaces } from '../http/uploadPlaces.ts';
+import { createUploadLimit } from '../http/uploadLimit.ts';
 import type { InternalPort } from '../internalPort.ts';
 import { createTimeoutLimit } from './admission.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
@@ -61,7 +61,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     metrics: apiMetrics,
     log,
   });
-  const uploads = createUploadPlaces();
+  const uploads = createUploadLimit();
   return {
     toolCallService,
     contents,

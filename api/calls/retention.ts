@@ -74,7 +74,7 @@ export function createRetention({ workflow, store, limit, log }: Dependencies): 
     return { calls: consumedPoints, msLeft: msBeforeNext };
   }
 
-  /** Lets an account make no new calls if more of its calls ended without a charge than it may. */
+  /** Pauses an account if too many of its calls ended without a charge. */
   async function pauseIfAbove(accountId: string, calls: number, msLeft: number): Promise<void> {
     if (calls <= FREE_ENDS || calls % CHECK_EVERY !== 1) return;
     const today = await usageOf(store, accountId, 1);
@@ -86,7 +86,7 @@ export function createRetention({ workflow, store, limit, log }: Dependencies): 
   }
 
   async function endUncharged(callId: string, accountId: string, code: ErrorCode): Promise<void> {
-    // Callers cause neither a lack of workers nor the calls of other visitors.
+    // A lack of workers is not the caller's fault, and the trial account is shared by all visitors.
     const isCounted = ERRORS[code].status !== 503 && accountId !== TRIAL_ACCOUNT;
     const { calls, msLeft } = isCounted ? await countUncharged(accountId) : { calls: 0, msLeft: 0 };
     await pauseIfAbove(accountId, calls, msLeft);

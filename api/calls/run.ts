@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { createFairQueue, createOwnPlaces, type FairQueue, type Place } from '../../platform/places.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
+import {
+  createFairSemaphore,
+  createSemaphorePerHolder,
+  type FairSemaphore,
+  type Slot,
+} from '../../platform/semaphores.ts';
 import type { Env } from '../../schemas/env.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Pool } from '../../schemas/pools.ts';
@@ -100,8 +105,8 @@ const RESULT_KEPT_MS = 15 * 60_000;
  * it.
  */
 const RESULT_AFTER_KEY_MS = 3_600_000;
-/** Share of a call's time for waiting for a worker that it may spend waiting in the API for a place. */
-const PLACE_WAIT_SHARE = 0.5;
+/** Share of a call's time for waiting for a worker that it may spend waiting in the API for a slot. */
+const SLOT_WAIT_SHARE = 0.5;
 /**
  * Interval at which a call is marked as still being started. Well below the age at which the sweeper ends calls without
  * a workflow.
@@ -147,10 +152,10 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   const { workflow, retention, calls, answers, vault, keyring, limits, log } = deps;
   const refunds = createRefunds(deps);
   const admission = createAdmission(deps);
-  const places = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
-  const queues = new Map<Pool | 'fast', FairQueue>();
-  const replays = createOwnPlaces(MAX_REPLAYS);
-  const reads = createFairQueue(MAX_READS);
+  const slots = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
+  const queues = new Map<Pool | 'fast', FairSemaphore>();
+  const replays = createSemaphorePerHolder(MAX_REPLAYS);
+  const reads = createFairSemaphore(MAX_READS);
 
   async function run(call: ToolCall): Promise<Answer> {
     const run = begin(call);
@@ -159,10 +164,10 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     let recorded: Recorded;
     if (earlier === null) {
       admission.admit(call);
-      const place = held.use(await takePlace(run));
-      recorded = await claim(run, place.held);
+      const slot = held.use(await takeSlot(run));
+      recorded = await claim(run, slot.held);
     } else recorded = await replay(run, earlier);
-    // The earlier call has a place of its own.
+    // The earlier call has a slot of its own.
     if (recorded.replayed) held.dispose();
     return await answer(recorded, await complete(recorded));
   }
@@ -211,21 +216,21 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   }
 
   /**
-   * Waits for a place in the pool, or in the lane of fast tools. A call keeps its place until it ends, so that at most
+   * Waits for a slot in the pool, or in the lane of fast tools. A call keeps its slot until it ends, so that at most
    * `CALLS_PER_POOL` workflows of this process compete for the servers and workers, however many calls arrive.
    *
    * @throws ServiceError pool_busy when the time is over or the caller disconnects
    */
-  function takePlace(run: Run): Promise<Place> {
+  function takeSlot(run: Run): Promise<Slot> {
     const { caller, tool, hangup } = run.call;
     const name = tool.fast ? 'fast' : tool.pool;
-    const queue = queues.get(name) ?? createFairQueue(places);
+    const queue = queues.get(name) ?? createFairSemaphore(slots);
     queues.set(name, queue);
     const { queueMs } = policyOf(tool, run.actsOnWorld, limits);
-    const tooLong = AbortSignal.timeout(Math.round(queueMs * PLACE_WAIT_SHARE));
+    const tooLong = AbortSignal.timeout(Math.round(queueMs * SLOT_WAIT_SHARE));
     // A call with an Idempotency-Key runs even if its caller disconnects.
     const signal = canReplay(run) ? tooLong : AbortSignal.any([tooLong, hangup]);
-    return queue.enter(caller.account._id, signal).catch((error) => {
+    return queue.acquire(caller.account._id, signal).catch((error) => {
       throw new ServiceError('pool_busy', { cause: error });
     });
   }
@@ -265,7 +270,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     return { ...run, row, replayed: false, start: { request, running, onStart: run.call.onStart } };
   }
 
-  /** @param waitedMs milliseconds that the call has waited for its place */
+  /** @param waitedMs milliseconds that the call has waited for its slot */
   function requestOf(run: Run, row: CallDoc, waitedMs: number): CallRequest {
     const { key, account } = run.call.caller;
     const keptUntil =
@@ -407,7 +412,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     const stored = 'stored' in result.result ? result.result.stored : null;
     using read = new DisposableStack();
     if (replayed && stored !== null && row.pendingAnswer === undefined)
-      read.use(await takeReplayPlace(recorded));
+      read.use(await takeReplaySlot(recorded));
     const outcome = await refunds.resultOrRefund(row, result, deadline);
     if (!replayed && isReplayable(row) && stored !== null && 'output' in outcome.ending)
       void retention.stored(row.accountId, stored, outcome.ending.output.length);
@@ -415,24 +420,24 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   }
 
   /**
-   * Waits until a stored result may be replayed. That place is free again when the response has ended.
+   * Waits until a stored result may be replayed. That slot is free again when the response has ended.
    *
-   * @returns the place for reading the result
+   * @returns the slot for reading the result
    * @throws ServiceError rate_limited, pool_busy
    */
-  async function takeReplayPlace({ row, call: { hangup } }: Recorded): Promise<Disposable> {
+  async function takeReplaySlot({ row, call: { hangup } }: Recorded): Promise<Disposable> {
     const signal = AbortSignal.any([hangup, AbortSignal.timeout(REPLAY_WAIT_MS)]);
-    const place = await replays.enter(row.accountId, signal).catch((error) => {
+    const slot = await replays.acquire(row.accountId, signal).catch((error) => {
       throw new ServiceError('rate_limited', {
         detail: `At most ${MAX_REPLAYS} large results of an account are replayed at the same time.`,
         retryAfter: REPLAY_RETRY_S,
         cause: error,
       });
     });
-    const leave = () => place[Symbol.dispose]();
+    const leave = () => slot[Symbol.dispose]();
     if (hangup.aborted) leave();
     else hangup.addEventListener('abort', leave, { once: true });
-    return await reads.enter(row.accountId, signal).catch((error) => {
+    return await reads.acquire(row.accountId, signal).catch((error) => {
       throw new ServiceError('pool_busy', {
         detail: 'Many large results are being replayed. Try again in a few seconds.',
         retryAfter: REPLAY_RETRY_S,

@@ -85,7 +85,7 @@ const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && is
  * Returns the limits of a call's workflow. Calls with side effects outside the service (`actsOnWorld`) are attempted
  * once.
  *
- * @param waitedMs milliseconds that the call has waited for a place, which shorten its wait for a worker
+ * @param waitedMs milliseconds that the call has waited for a slot, which shorten its wait for a worker
  */
 export function policyOf(
   tool: ToolDefinition,

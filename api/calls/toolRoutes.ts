@@ -6,7 +6,7 @@ import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { startPhases } from '../http/phases.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
-import type { UploadPlaces } from '../http/uploadPlaces.ts';
+import type { UploadLimit } from '../http/uploadLimit.ts';
 import { deliver, respond } from './answer.ts';
 import type { Outages } from './outages.ts';
 import type { ToolCallService } from './run.ts';
@@ -18,7 +18,7 @@ interface Dependencies {
   registry: Registry;
   toolCallService: ToolCallService;
   outages: Outages;
-  uploads: UploadPlaces;
+  uploads: UploadLimit;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
 }
@@ -44,7 +44,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   const { registry, toolCallService, outages, uploads, authenticate, rateLimit } = deps;
 
   async function receive(ctx: Context, tool: ToolDefinition): Promise<Record<string, unknown>> {
-    using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
+    using _slot = await uploads.acquire(ctx.state.caller.account._id, ctx.req);
     return await readJson(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES);
   }
 

@@ -1,7 +1,7 @@
 import { loadRegistry } from '../../schemas/registry.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
-import { createApiKeys } from '../../store/keys/apiKeys.ts';
 import { createLists } from '../../store/accounts/lists.ts';
+import { createApiKeys } from '../../store/keys/apiKeys.ts';
 import { parseOptions, UsageError } from './arguments.ts';
 import { type Command, loadTemporal } from './command.ts';
 import { accountCommands } from './commands/accounts.ts';

@@ -1,8 +1,8 @@
 import type { Registry } from '../../schemas/registry.ts';
 import type { Account } from '../../store/accounts/accountDocs.ts';
 import type { Accounts } from '../../store/accounts/accounts.ts';
-import type { ApiKeys } from '../../store/keys/apiKeys.ts';
 import type { Lists } from '../../store/accounts/lists.ts';
+import type { ApiKeys } from '../../store/keys/apiKeys.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { type AddressedEnv, CommandError } from './addresses.ts';
 import type { Options, Values } from './arguments.ts';

@@ -26,7 +26,7 @@ interface Client {
 
 /**
  * Limits the connections of a server. If a client address has too many, its longest idle connection is closed; if all clients
- * together have too many, that of the client with most connections. If the others are busy, this is the new connection.
+ * together have too many, that of the client with most connections. If it has no idle connection, the new one is closed.
  */
 export function limitConnections(server: Server, { maxConnections, perAddress }: ConnectionLimits): void {
   const clients = new Map<string, Client>();

@@ -1,5 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { createFairQueue } from '../../platform/places.ts';
+import { createFairSemaphore } from '../../platform/semaphores.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { countEvent } from '../../store/mongo/counters.ts';
@@ -15,7 +15,7 @@ const WINDOW_SECONDS = 60;
  * Maximum number of requests without a key that use MongoDB at the same time in an API process, so that its connections to
  * MongoDB (100) and its processor stay free for calls.
  */
-const PLACES = 8;
+const SLOTS = 8;
 const WAIT_MS = 10_000;
 const RETRY_AFTER_S = 5;
 
@@ -24,32 +24,32 @@ export interface PageLimit {
   /** Counts a request of a client address, in memory. @throws ServiceError rate_limited */
   count(address: string): Promise<void>;
   /**
-   * Waits for one of the places for requests without a key; the address that holds the fewest gets the next one. The body
-   * of the request must have been received, because a slow client would keep the place.
+   * Waits for one of the slots for requests without a key; the address that holds the fewest gets the next one. The body
+   * of the request must have been received, because a slow client would keep the slot.
    *
    * @throws ServiceError pool_busy if none becomes free in time
    */
-  enter(address: string): Promise<Disposable>;
+  acquire(address: string): Promise<Disposable>;
 }
 
 /** @param limit null disables both limits */
 export function createPageLimit(limit: RateLimit | null): PageLimit {
   if (limit === null)
-    return { count: async () => undefined, enter: async () => ({ [Symbol.dispose]: () => undefined }) };
+    return { count: async () => undefined, acquire: async () => ({ [Symbol.dispose]: () => undefined }) };
   const requests = new RateLimiterMemory({ points: REQUESTS, duration: WINDOW_SECONDS });
-  const places = createFairQueue(PLACES);
+  const slots = createFairSemaphore(SLOTS);
   return {
     async count(address) {
       const retryAfter = await countEvent(requests, addressKey(address));
       if (retryAfter === null) return;
       throw new ServiceError('rate_limited', {
-        detail: `At most ${REQUESTS} requests per minute without a key are answered to one address.`,
+        detail: `At most ${REQUESTS} requests without a key are answered per minute and client address.`,
         retryAfter,
       });
     },
 
-    enter: (address) =>
-      places.enter(addressKey(address), AbortSignal.timeout(WAIT_MS)).catch((error) => {
+    acquire: (address) =>
+      slots.acquire(addressKey(address), AbortSignal.timeout(WAIT_MS)).catch((error) => {
         throw new ServiceError('pool_busy', {
           detail: 'Too many requests without a key are waiting. Try again in a few seconds.',
           retryAfter: RETRY_AFTER_S,

@@ -6,7 +6,7 @@ import type { Outages } from '../calls/outages.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
-import type { UploadPlaces } from '../http/uploadPlaces.ts';
+import type { UploadLimit } from '../http/uploadLimit.ts';
 import { mcpRoutes } from './mcpRoutes.ts';
 import { createMcpServers } from './mcpServer.ts';
 
@@ -15,7 +15,7 @@ interface Services {
   connections: Connections;
   toolCallService: ToolCallService;
   outages: Outages;
-  uploads: UploadPlaces;
+  uploads: UploadLimit;
 }
 
 /** Creates the endpoint of the Model Context Protocol. */

@@ -1,5 +1,6 @@
 import { isSpecType, type Tool } from '@modelcontextprotocol/server';
 import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/accountTools.ts';
+import { creditsOf } from '../../schemas/callErrors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { type ObjectSchema, runsOnThread, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
@@ -31,8 +32,6 @@ function structuredSchema({ output, raw, optionalFile }: ToolDefinition): Object
 /** Whether calls of a tool can connect to other machines. Tools that run on a thread have no network access. */
 const reachesOthers = (tool: ToolDefinition): boolean => !runsOnThread(tool);
 
-const credits = (price: number): string => `${price} ${price === 1 ? 'credit' : 'credits'}`;
-
 interface Schemas {
   inputSchema: ObjectSchema;
   outputSchema: ReturnType<typeof resultSchema>;
@@ -56,7 +55,7 @@ function describe(tool: ToolDefinition): Tool {
   return asTool({
     name,
     title,
-    description: `${summaryOf(tool)}\n\n${description}\n\nPrice: ${credits(price)} for each call that returns a result; errors are free.`,
+    description: `${summaryOf(tool)}\n\n${description}\n\nPrice: ${creditsOf(price)} for each call that returns a result; errors are free.`,
     inputSchema: schemaOf(tool.input),
     outputSchema: resultSchema(structuredSchema(tool)),
     annotations: {

@@ -10,7 +10,7 @@ import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { isRebound, isSameOrigin } from '../http/origin.ts';
-import type { UploadPlaces } from '../http/uploadPlaces.ts';
+import type { UploadLimit } from '../http/uploadLimit.ts';
 
 const PATH = '/mcp';
 /** Path of the protected resource metadata (RFC 9728, section 3.1). */
@@ -26,7 +26,7 @@ const ORIGIN_REFUSED = { jsonrpc: '2.0', error: { code: -32_000, message: 'Origi
 interface Dependencies {
   registry: Registry;
   outages: Outages;
-  uploads: UploadPlaces;
+  uploads: UploadLimit;
   /** Configured URL of the API; null: the URL that the client used. */
   publicUrl: string | null;
   /** The OAuth server whose access tokens the endpoint accepts. */
@@ -64,7 +64,7 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
   const resourceOf = (ctx: Context): URL => new URL(oauth.endpoint(ctx));
 
   async function receive(ctx: Context): Promise<Record<string, unknown>> {
-    using _place = await uploads.enter(ctx.state.caller.account._id, ctx.req);
+    using _slot = await uploads.acquire(ctx.state.caller.account._id, ctx.req);
     return await readJson(ctx, largest + ENVELOPE_BYTES);
   }
 

@@ -28,9 +28,9 @@ import {
 type Json = Record<string, unknown>;
 
 /**
- * Schemas that the document shares, by their names in `components.schemas`, from which generators name classes. No name is
- * `New` and another name, which a generator of Go gives to the constructor of the other class. No schema has a property of
- * its own name, for which a generator of Python declares one variable twice.
+ * Shared schemas by their names in `components.schemas`, from which generators derive the names of classes. No name may be
+ * `New` followed by another name: a Go generator calls the other class's constructor so. No schema may have a property of
+ * its own name: a Python generator would declare one variable twice.
  */
 const NAMED: Readonly<Record<string, object>> = {
   Account: account,

@@ -1,3 +1,4 @@
+import { creditsOf } from '../../schemas/callErrors.ts';
 import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
 import { kebab } from '../calls/answer.ts';
 import { codesOfTool } from './codes.ts';
@@ -79,7 +80,7 @@ export const toolPath = (tool: ToolDefinition, shared: SharedResponses): Json =>
   post: {
     operationId: camel(tool.name),
     tags: ['Tools'],
-    summary: `${tool.title} (${tool.price} ${tool.price === 1 ? 'credit' : 'credits'})`,
+    summary: `${tool.title} (${creditsOf(tool.price)})`,
     description: tool.description,
     'x-price': tool.price,
     'x-pool': tool.pool,

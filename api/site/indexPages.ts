@@ -1,9 +1,9 @@
+import { creditsOf } from '../../schemas/callErrors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { anchorOf } from './markdown.ts';
 import type { Page, Section } from './page.ts';
-import { creditsOf } from './toolPage.ts';
 
 const card = (path: string, title: string, text: string, tag: string | null): Html =>
   html`<li><a href="${path}"><strong>${title}</strong>${tag === null ? null : html` <span class="tag">${tag}</span>`}</a>

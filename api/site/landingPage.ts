@@ -1,3 +1,4 @@
+import { creditsOf } from '../../schemas/callErrors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
 import { price, unitPrice } from '../dashboard/components/price.ts';
@@ -11,7 +12,7 @@ import { codeBlock } from './highlight.ts';
 import { plainLayout, SITE_NAME } from './layout.ts';
 import { anchorOf } from './markdown.ts';
 import { resultImage } from './pictures.ts';
-import { creditsOf, outputOf } from './toolPage.ts';
+import { outputOf } from './toolPage.ts';
 
 /** The tool of the first example. */
 const FIRST = 'hash-text';

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { creditsOf } from '../../schemas/callErrors.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
@@ -25,8 +26,6 @@ const shorten = (_key: string, value: unknown): unknown =>
 
 /** An example's output as JSON; long strings are truncated. */
 export const outputOf = (output: Record<string, unknown>): string => JSON.stringify(output, shorten, 2);
-
-export const creditsOf = (price: number): string => (price === 1 ? '1 credit' : `${price} credits`);
 
 /** Lines of the form's request that are visible without scrolling. */
 const LONGEST_INPUT = 12;

@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import type { Logger } from 'pino';
-import { createFairQueue } from '../../platform/places.ts';
+import { createFairSemaphore } from '../../platform/semaphores.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { Registry } from '../../schemas/registry.ts';
@@ -33,9 +33,9 @@ interface Dependencies {
   log: Logger;
 }
 
-/** Trial calls that run at the same time in this process; the addresses of others get the next free place in turn. */
-const PLACES = 2;
-const PLACE_WAIT_MS = 5000;
+/** Maximum number of concurrent trial calls in this process. Waiting addresses get the next free slot in turn. */
+const SLOTS = 2;
+const SLOT_WAIT_MS = 5000;
 const FORM_BYTES = 16_384;
 const CROSS_SITE = 'This form was submitted from another site. Submit it on this page.';
 
@@ -45,11 +45,11 @@ const CROSS_SITE = 'This form was submitted from another site. Submit it on this
  */
 export function trialRoutes(router: Router<State>, deps: Dependencies): void {
   const { registry, toolCallService, outages, findAccount, limit, publicUrl, log } = deps;
-  const places = createFairQueue(PLACES);
+  const slots = createFairSemaphore(SLOTS);
 
-  const takePlace = (ctx: Context, hangup: AbortSignal): Promise<Disposable> =>
-    places
-      .enter(addressKey(ctx.ip), AbortSignal.any([hangup, AbortSignal.timeout(PLACE_WAIT_MS)]))
+  const takeSlot = (ctx: Context, hangup: AbortSignal): Promise<Disposable> =>
+    slots
+      .acquire(addressKey(ctx.ip), AbortSignal.any([hangup, AbortSignal.timeout(SLOT_WAIT_MS)]))
       .catch((error) => {
         const detail = 'Many visitors are trying the tools at the moment. Try again in a few seconds.';
         throw new ServiceError('pool_busy', { detail, cause: error });
@@ -65,7 +65,7 @@ export function trialRoutes(router: Router<State>, deps: Dependencies): void {
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
     const input = toolCallService.validate(tool, boundedInput(trial, toolInput(tool, form)));
-    using _place = await takePlace(ctx, hangup.signal);
+    using _slot = await takeSlot(ctx, hangup.signal);
     const caller = { account: await findAccount(tool.price), key: null };
     ctx.state.caller = caller;
     toolCallService.authorize(caller, tool);

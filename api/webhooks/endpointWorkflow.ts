@@ -6,7 +6,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { createOwnPlaces } from '../../platform/places.ts';
+import { createSemaphorePerHolder } from '../../platform/semaphores.ts';
 import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
@@ -150,7 +150,7 @@ function asServiceError(error: unknown): unknown {
 }
 
 export function createEndpointWorkflow(client: Client): EndpointWorkflow {
-  const tests = createOwnPlaces(TESTS_AT_ONCE);
+  const tests = createSemaphorePerHolder(TESTS_AT_ONCE);
 
   /**
    * Sends an update. Sends it again if the workflow has not received it, the connection fails, or the workflow run ends
@@ -218,7 +218,7 @@ export function createEndpointWorkflow(client: Client): EndpointWorkflow {
         );
       const waiting = AbortSignal.timeout(ADMISSION_TIMEOUT_MS);
       try {
-        using _place = await tests.enter(endpointId, waiting);
+        using _slot = await tests.acquire(endpointId, waiting);
         return await send();
       } catch (error) {
         throw error === waiting.reason ? tooManyRequests(error) : error;

@@ -12,9 +12,9 @@ import type {
   WebhookChangeBody,
   WebhookRow,
 } from '../../schemas/webhookRows.ts';
+import type { Lists } from '../../store/accounts/lists.ts';
 import type { Actor } from '../../store/accounts/securityLog.ts';
 import type { TokenResult } from '../../store/keys/buckets.ts';
-import type { Lists } from '../../store/accounts/lists.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { RESEND_WITHIN_MS } from '../../store/webhooks/deliveries.ts';
 import type { DeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
@@ -120,8 +120,8 @@ function parseSince(text: string): string {
 export function createWebhooks(deps: Dependencies): Webhooks {
   const { endpoints, attempts, lists, workflow, resendLimit, egress, takeToken, onError } = deps;
   const asRows = async (docs: readonly DeliveryAttemptDoc[]): Promise<AttemptRow[]> => {
-    const exchanges = await attempts.exchanges(docs.map(({ _id }) => _id));
-    return docs.map((attempt) => attemptRow(attempt, exchanges.get(attempt._id)));
+    const contents = await attempts.contents(docs.map(({ _id }) => _id));
+    return docs.map((attempt) => attemptRow(attempt, contents.get(attempt._id)));
   };
   const get: Webhooks['get'] = async (accountId, id) => webhookRow(await endpoints.find(accountId, id));
 

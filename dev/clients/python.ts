@@ -1,5 +1,6 @@
 import { namedSchemas } from '../../api/openapi/generatorSchema.ts';
 import { REMEDIES } from '../../api/openapi/remedies.ts';
+import { creditsOf } from '../../schemas/callErrors.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { type ClientOperation, type ClientTool, type Definitions, NOTICE, typeName } from './definitions.ts';
@@ -146,8 +147,6 @@ ${remedies.join('')}}
 `;
 }
 
-const credits = (price: number): string => (price === 1 ? '1 credit' : `${price} credits`);
-
 /** The texts that differ between the blocking and the asyncio client. */
 interface Style {
   def: string;
@@ -173,7 +172,7 @@ function toolMethod({ tool, input, output, hasSecrets }: ClientTool, { def, wait
         timeout: Optional[float] = None,
         idempotency_key: Union[str, Literal[False], None] = None,
     ) -> ${result}:
-        ${docstring(`${title} (${credits(price)}). ${description}`)}
+        ${docstring(`${title} (${creditsOf(price)}). ${description}`)}
         options = CallOptions(max_credits, timeout, idempotency_key)
         return ${wait}self.${raw === undefined ? '_run' : '_run_for_file'}(${info}, ${fields}input, options)
 `;

@@ -1,6 +1,7 @@
 import { namedSchemas } from '../../api/openapi/generatorSchema.ts';
 import { REMEDIES } from '../../api/openapi/remedies.ts';
 import { camel } from '../../api/openapi/toolPath.ts';
+import { creditsOf } from '../../schemas/callErrors.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
@@ -115,8 +116,6 @@ ${Object.keys(ERRORS)
 export type ErrorCode = keyof typeof REMEDIES;
 `;
 
-const credits = (price: number): string => (price === 1 ? '1 credit' : `${price} credits`);
-
 function toolMethod({ tool, input, output, hasSecrets }: ClientTool): string {
   const { name, title, price, description, raw } = tool;
   const info = literal({ name, hasSecrets });
@@ -124,7 +123,7 @@ function toolMethod({ tool, input, output, hasSecrets }: ClientTool): string {
     raw === undefined
       ? [`Result<${output}>`, `this.run<${output}>(${info}, input, options)`]
       : [`FileResult<${output}>`, `this.runForFile<${output}>(${info}, ${literal(raw)}, input, options)`];
-  return `${comment(`${title} (${credits(price)}). ${description}`, '  ')}  ${camel(name)}(input: ${input}, options?: CallOptions): Promise<${result}> {
+  return `${comment(`${title} (${creditsOf(price)}). ${description}`, '  ')}  ${camel(name)}(input: ${input}, options?: CallOptions): Promise<${result}> {
     return ${run};
   }
 `;

@@ -1,20 +1,20 @@
 import type { DnsServer } from '../../schemas/envValues.ts';
 import { answers, buildQuery, keepsCase, type Query, RCODE, type Reply, readReply } from './message.ts';
 import type { RecordType } from './record.ts';
-import { exchangeTcp, exchangeUdp } from './transport.ts';
+import { queryTcp, queryUdp } from './transport.ts';
 
 const RCODE_NAMES = new Map(Object.entries(RCODE).map(([name, code]) => [code, name]));
 /** Response codes of servers that do not support EDNS (RFC 6891 section 7). */
 const EDNS_REFUSALS: readonly number[] = [RCODE.FORMERR, RCODE.NOTIMP, RCODE.BADVERS];
 
-async function exchange(server: DnsServer, query: Query, signal: AbortSignal): Promise<Reply> {
-  const datagram = await exchangeUdp(server, query.bytes, (message) => answers(query, message), signal);
+async function sendQuery(server: DnsServer, query: Query, signal: AbortSignal): Promise<Reply> {
+  const datagram = await queryUdp(server, query.bytes, (message) => answers(query, message), signal);
   if (keepsCase(query, datagram)) {
     const reply = readReply(datagram);
     if (!reply.truncated) return reply;
   }
   // The UDP reply was truncated, or does not repeat the query's letter case and may be forged. A TCP reply is hard to forge.
-  const message = await exchangeTcp(server, query.bytes, signal);
+  const message = await queryTcp(server, query.bytes, signal);
   if (!answers(query, message)) throw new Error('the reply over TCP does not match the query');
   const reply = readReply(message);
   if (reply.truncated) throw new Error('the reply over TCP is truncated');
@@ -41,9 +41,9 @@ export async function ask(
   type: RecordType,
   signal: AbortSignal,
 ): Promise<Reply> {
-  let reply = await exchange(server, buildQuery(name, type, true), signal);
+  let reply = await sendQuery(server, buildQuery(name, type, true), signal);
   if (EDNS_REFUSALS.includes(reply.rcode))
-    reply = await exchange(server, buildQuery(name, type, false), signal);
+    reply = await sendQuery(server, buildQuery(name, type, false), signal);
   if (reply.rcode !== RCODE.NOERROR && reply.rcode !== RCODE.NXDOMAIN)
     throw new Error(`the server answered ${RCODE_NAMES.get(reply.rcode) ?? `with code ${reply.rcode}`}`);
   if (isReferral(reply)) throw new Error('the server does not recurse');

@@ -11,7 +11,7 @@ const MAX_MESSAGE = 0xffff;
  *
  * @throws on a socket error, and when the signal is aborted
  */
-export async function exchangeUdp(
+export async function queryUdp(
   server: DnsServer,
   query: Buffer,
   accept: (message: Buffer) => boolean,
@@ -39,7 +39,7 @@ export async function exchangeUdp(
  * @throws on a socket error, when the server closes the connection before its reply is complete, and when the signal is
  *   aborted
  */
-export async function exchangeTcp(server: DnsServer, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+export async function queryTcp(server: DnsServer, query: Buffer, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted();
   const socket = connect({ host: server.address, port: server.port, noDelay: true, signal });
   try {

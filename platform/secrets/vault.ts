@@ -17,7 +17,7 @@ export interface Vault {
 }
 
 /** The encrypted request to the vault, and the function that decrypts its reply. */
-export interface VaultExchange {
+export interface VaultRequest {
   request: Buffer;
   open(reply: Uint8Array): Record<string, unknown>;
 }
@@ -62,7 +62,7 @@ export function createVault(keyring: Keyring): Vault {
  * Creates a worker's request to the vault. The reply is bound to the nonce of the request, so a replayed reply cannot
  * be decrypted.
  */
-export function askVault(keyring: Keyring, callId: string, token: string): VaultExchange {
+export function askVault(keyring: Keyring, callId: string, token: string): VaultRequest {
   const nonce = randomBytes(16).toString('base64url');
   return {
     request: keyring.seal('vault', 'request', Buffer.from(JSON.stringify({ callId, token, nonce }))),

@@ -108,7 +108,7 @@ function inputOf({ input }: SmallCall): CallContent['input'] {
 }
 
 /**
- * @param onLeftOut receives the number of calls that were left out because too much was waiting, when nothing waits any more
+ * @param onLeftOut called when the queue is empty again, with the number of calls that were left out because it was full
  */
 export function createCallContents(
   { accounts, callContents }: Pick<Store, 'accounts' | 'callContents'>,

@@ -49,7 +49,7 @@ export interface ApiProcessDoc {
 export interface CallTiming extends Partial<ToolTimes> {
   /** Milliseconds from the arrival of the request to the end of its checks. */
   accept?: number;
-  /** Milliseconds of waiting for a place in the pool. */
+  /** Milliseconds of waiting for a slot of the API process. */
   queue?: number;
   reservedAt?: Date;
   /** When the response was handed to the operating system. Only calls with `pendingAnswer` record it. */

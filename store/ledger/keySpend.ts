@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { creditsOf } from '../../schemas/callErrors.ts';
 import type { Account, KeySpend } from '../accounts/accountDocs.ts';
 import type { ApiKeyDoc, KeyLimits } from '../keys/keyDocs.ts';
 
@@ -164,4 +165,4 @@ export function exceededBudget(
 
 /** The public text of the error that refuses a call with this price. */
 export const describeBudget = ({ period, credits, spent, resetsAt }: ExceededBudget, price: number): string =>
-  `This call costs ${price} credits. The API key has spent ${spent} of its budget of ${credits} credits per ${period}, which resets at ${resetsAt}. Nothing was charged.`;
+  `This call costs ${creditsOf(price)}. The API key has spent ${spent} of its budget of ${creditsOf(credits)} per ${period}, which resets at ${resetsAt}. Nothing was charged.`;

@@ -5,9 +5,9 @@ import { type Env, EnvError } from '../../schemas/env.ts';
 import { isTransient, openStore, type Store } from './mongo.ts';
 
 /**
- * Codes of the errors with which a server answers that cannot work at the moment. Those of a server that starts, stops or
- * is not primary are the retryable ones of the driver specifications; the others are those of commands that wait too long
- * for a lock or an index build of another process.
+ * Error codes of a server that temporarily cannot run commands. The first line has the retryable codes of the driver
+ * specifications: the server starts, stops or is not primary. The second line has those of commands that waited too long
+ * for a lock or for another process's index build.
  *
  * Source: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml
  */

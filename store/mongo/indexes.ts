@@ -18,10 +18,10 @@ import {
   STATUS_DAY_INDEXES,
 } from '../status/statusDocs.ts';
 import {
+  ATTEMPT_CONTENT_INDEXES,
   DELIVERY_ATTEMPT_INDEXES,
   DELIVERY_INDEXES,
   EVENT_INDEXES,
-  EXCHANGE_INDEXES,
   NOTICE_INDEXES,
   WEBHOOK_ENDPOINT_INDEXES,
 } from '../webhooks/webhookDocs.ts';
@@ -114,7 +114,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.webhookEndpoints.createIndexes(WEBHOOK_ENDPOINT_INDEXES),
     store.deliveries.createIndexes(DELIVERY_INDEXES),
     store.deliveryAttempts.createIndexes(DELIVERY_ATTEMPT_INDEXES),
-    store.exchanges.createIndexes(EXCHANGE_INDEXES),
+    store.attemptContents.createIndexes(ATTEMPT_CONTENT_INDEXES),
     store.notices.createIndexes(NOTICE_INDEXES),
     ...createAuthIndexes(store),
   ]);

@@ -26,10 +26,10 @@ import type {
   StatusDayDoc,
 } from '../status/statusDocs.ts';
 import type {
+  AttemptContentDoc,
   DeliveryAttemptDoc,
   DeliveryDoc,
   EventDoc,
-  ExchangeDoc,
   NoticeDoc,
   WebhookEndpointDoc,
 } from '../webhooks/webhookDocs.ts';
@@ -60,7 +60,7 @@ export interface Store extends Transactions {
   webhookEndpoints: Collection<WebhookEndpointDoc>;
   deliveries: Collection<DeliveryDoc>;
   deliveryAttempts: Collection<DeliveryAttemptDoc>;
-  exchanges: Collection<ExchangeDoc>;
+  attemptContents: Collection<AttemptContentDoc>;
   notices: Collection<NoticeDoc>;
   quotes: Collection<QuoteFeedDoc>;
   maintenance: Collection<MaintenanceDoc>;
@@ -146,7 +146,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     webhookEndpoints: db.collection('webhookEndpoints'),
     deliveries: db.collection('deliveries'),
     deliveryAttempts: db.collection('deliveryAttempts'),
-    exchanges: db.collection('responseBodies'),
+    attemptContents: db.collection('responseBodies'),
     notices: db.collection('notices'),
     quotes: db.collection('quotes'),
     maintenance: db.collection('maintenance'),

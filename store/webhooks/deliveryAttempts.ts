@@ -1,11 +1,11 @@
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
-import type { DeliveryAttemptDoc, DeliveryDoc, ExchangeDoc } from './webhookDocs.ts';
+import type { AttemptContentDoc, DeliveryAttemptDoc, DeliveryDoc } from './webhookDocs.ts';
 
 /** How long requests and responses are kept, in milliseconds. */
-const EXCHANGE_RETENTION_MS = 30 * 24 * 3_600_000;
+const CONTENT_RETENTION_MS = 30 * 24 * 3_600_000;
 
 /** Maximum number of requests and responses that are kept for an account: the newest ones. */
-export const MAX_EXCHANGES = 1000;
+export const MAX_CONTENTS = 1000;
 
 /** Maximum number of attempts that are kept for an account: the newest ones, and those of the last hour. */
 export const MAX_ATTEMPTS = 10_000;
@@ -20,32 +20,32 @@ export interface DeliveryAttempts {
   /** Stores an attempt; no-op if it is already stored. */
   record(
     attempt: DeliveryAttemptDoc,
-    exchange: Omit<ExchangeDoc, '_id' | 'accountId' | 'expiresAt'>,
+    content: Omit<AttemptContentDoc, '_id' | 'accountId' | 'expiresAt'>,
   ): Promise<void>;
   /** Returns the requests and responses that are still kept, by attempt id. */
-  exchanges(ids: readonly string[]): Promise<Map<string, ExchangeDoc>>;
+  contents(ids: readonly string[]): Promise<Map<string, AttemptContentDoc>>;
   /** Returns the newest attempts of a delivery, newest first, at most `limit`. */
   ofDelivery(delivery: Pick<DeliveryDoc, '_id' | 'attempts'>, limit: number): Promise<DeliveryAttemptDoc[]>;
 }
 
-export const createDeliveryAttempts = ({ deliveryAttempts, exchanges }: Store): DeliveryAttempts => ({
+export const createDeliveryAttempts = ({ deliveryAttempts, attemptContents }: Store): DeliveryAttempts => ({
   find: (id) => deliveryAttempts.findOne({ _id: id }),
 
-  async record(attempt, exchange) {
-    const expiresAt = new Date(attempt.at.getTime() + EXCHANGE_RETENTION_MS);
+  async record(attempt, content) {
+    const expiresAt = new Date(attempt.at.getTime() + CONTENT_RETENTION_MS);
     const { _id, accountId } = attempt;
-    await insertAllOnce(exchanges, [{ ...exchange, _id, accountId, expiresAt }]);
-    const surplus = await exchanges
+    await insertAllOnce(attemptContents, [{ ...content, _id, accountId, expiresAt }]);
+    const surplus = await attemptContents
       .find({ accountId }, { projection: { _id: 1 } })
       .sort({ expiresAt: -1 })
-      .skip(MAX_EXCHANGES)
+      .skip(MAX_CONTENTS)
       .toArray();
-    if (surplus.length > 0) await exchanges.deleteMany({ _id: { $in: surplus.map((row) => row._id) } });
+    if (surplus.length > 0) await attemptContents.deleteMany({ _id: { $in: surplus.map((row) => row._id) } });
     await insertAllOnce(deliveryAttempts, [attempt]);
   },
 
-  async exchanges(ids) {
-    const rows = await exchanges.find({ _id: { $in: [...ids] } }).toArray();
+  async contents(ids) {
+    const rows = await attemptContents.find({ _id: { $in: [...ids] } }).toArray();
     return new Map(rows.map((row) => [row._id, row]));
   },
 
@@ -67,12 +67,12 @@ export const createDeliveryAttempts = ({ deliveryAttempts, exchanges }: Store): 
  * @param most maximum number of attempts that an account keeps
  */
 export async function deleteOldAttempts(
-  { deliveryAttempts, exchanges }: Store,
+  { deliveryAttempts, attemptContents }: Store,
   most = MAX_ATTEMPTS,
 ): Promise<void> {
-  const recent = new Date(Date.now() - COVERED_MS + EXCHANGE_RETENTION_MS);
-  // Every recent attempt has left its exchange, unless newer exchanges of the account have replaced it.
-  const accountIds = await exchanges.distinct('accountId', { expiresAt: { $gte: recent } });
+  const recent = new Date(Date.now() - COVERED_MS + CONTENT_RETENTION_MS);
+  // Every recent attempt has a document here, unless those of newer attempts of the account have replaced it.
+  const accountIds = await attemptContents.distinct('accountId', { expiresAt: { $gte: recent } });
   for (const accountId of accountIds) {
     if (accountId === undefined) continue;
     const [newestSurplus] = await deliveryAttempts

@@ -102,7 +102,7 @@ export type StoredHeader = [name: string, value: string];
  * Request and response of an attempt, which are kept for a shorter time than the attempt. The document's id is the
  * attempt's id. Documents of earlier releases contain only the response body.
  */
-export interface ExchangeDoc {
+export interface AttemptContentDoc {
   _id: string;
   /** Missing in documents of earlier releases. */
   accountId?: string;
@@ -162,7 +162,7 @@ export const DELIVERY_ATTEMPT_INDEXES: IndexDescription[] = [
   { key: { accountId: 1, at: -1 } },
 ];
 
-export const EXCHANGE_INDEXES: IndexDescription[] = [
+export const ATTEMPT_CONTENT_INDEXES: IndexDescription[] = [
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
   { key: { accountId: 1, expiresAt: -1 } },
 ];

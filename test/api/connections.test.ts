@@ -147,20 +147,20 @@ test.serial('a token without the form of an issued one is refused without a look
   });
 });
 
-test('few requests without a key use MongoDB at the same time, and addresses get places in turn', async (t) => {
+test('few requests without a key use MongoDB at the same time, and addresses get slots in turn', async (t) => {
   const limit = createPageLimit({ rate: 20, burst: 40 });
   const entered: string[] = [];
   const enter = async (address: string) => {
-    const place = await limit.enter(address);
+    const slot = await limit.acquire(address);
     entered.push(address);
-    return place;
+    return slot;
   };
   const held = await Promise.all(Array.from({ length: 8 }, () => enter('192.0.2.1')));
   const waiting = [enter('192.0.2.1'), enter('192.0.2.2')];
   held.shift()?.[Symbol.dispose]();
   await waiting[1];
-  for (const place of held) place[Symbol.dispose]();
-  for (const place of await Promise.all(waiting)) place[Symbol.dispose]();
+  for (const slot of held) slot[Symbol.dispose]();
+  for (const slot of await Promise.all(waiting)) slot[Symbol.dispose]();
   t.deepEqual(entered.slice(8), ['192.0.2.2', '192.0.2.1']);
 });
 

@@ -12,7 +12,7 @@ import { createHeldBytes, type Holder } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
 import { limitSending } from '../../api/http/limitSending.ts';
 import { createPublicServer } from '../../api/http/publicServer.ts';
-import { createUploadPlaces } from '../../api/http/uploadPlaces.ts';
+import { createUploadLimit } from '../../api/http/uploadLimit.ts';
 import { drain, listen } from '../../platform/listen.ts';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import { seededRandom } from '../helpers/random.ts';
@@ -215,7 +215,7 @@ test('one address cannot have all connections: its longest idle ones are closed'
   t.deepEqual(await statusesOf(greedy), [...Array(7).fill(null), '200', '200', '200']);
 });
 
-test('when no place is left, the address with most connections loses its longest idle one', async (t) => {
+test('at the limit of connections, the address with most connections loses its longest idle one', async (t) => {
   const { open } = await serve(t, answers, { maxConnections: 4, perAddress: 3 });
   const victim = await open('', '127.0.0.2');
   const greedy: Socket[] = [];
@@ -416,12 +416,12 @@ test('the rest of a short body is read after the response, and the connection se
 });
 
 test('an account sends a limited number of large bodies at the same time, and other requests are not delayed', async (t) => {
-  const uploads = createUploadPlaces(2000);
+  const uploads = createUploadLimit(2000);
   const reading: string[] = [];
   const { open } = await serve(t, async (request, response) => {
     const account = String(request.headers['x-account']);
     try {
-      using _place = await uploads.enter(account, request);
+      using _slot = await uploads.acquire(account, request);
       reading.push(account);
       request.resume();
       await once(request, 'close');
@@ -437,7 +437,7 @@ test('an account sends a limited number of large bodies at the same time, and ot
   const sockets = await Promise.all(Array.from({ length: 12 }, () => send('a', 1_000_000)));
   await until('12 bodies are being received', async () => readingOf('a') === 12);
   const late = await send('a', 1_000_000);
-  t.regex(String(await once(late, 'data')), /^HTTP\/1.1 429 /, 'no place became free in time');
+  t.regex(String(await once(late, 'data')), /^HTTP\/1.1 429 /, 'no slot became free in time');
   await Promise.all([send('a', 1000), send('b', 1_000_000)]);
   await until(
     'a small body, and that of another account',
@@ -446,6 +446,6 @@ test('an account sends a limited number of large bodies at the same time, and ot
 
   const next = await send('a', 1_000_000);
   sockets[0]?.destroy();
-  await until('a disconnected caller frees its place', async () => readingOf('a') === 14);
+  await until('a disconnected caller frees its slot', async () => readingOf('a') === 14);
   next.destroy();
 });

@@ -53,7 +53,7 @@ test.serial(
 );
 
 test.serial(
-  'a call that gets no place beside the calls of another account is pool_busy and not recorded',
+  'a call that gets no slot beside the calls of another account is pool_busy and not recorded',
   async (t) => {
     const first = await makeAccount(stack, 2);
     const other = await makeAccount(stack, 1);

@@ -95,8 +95,13 @@ test('the page of a key changes its limits, and rotates and revokes it', async (
   const refused = await owner.post(`${path}/change`, wrong);
   t.is(refused.status, 422);
   const again = await pageOf(t, refused);
-  t.regex(textOf(find(again, 'id', 'dailyBudget-fault') ?? t.fail('no fault')), /must be an integer or null/);
+  t.regex(
+    textOf(find(again, 'id', 'dailyBudget-fault') ?? t.fail('no fault')),
+    /must be an integer or empty/,
+  );
   t.is(fieldValue(again, 'dailyBudget'), 'many');
+  const negative = await pageOf(t, await owner.post(`${path}/change`, { ...limits, dailyBudget: '-5' }));
+  t.regex(textOf(find(negative, 'id', 'dailyBudget-fault') ?? t.fail('no fault')), /must be at least 1/);
   const corrected = await pageOf(t, await owner.post(`${path}/change`, { ...wrong, dailyBudget: '5' }));
   t.regex(textOf(find(corrected, 'id', 'allowedNetworks-fault') ?? t.fail('no fault')), /must be 0/);
   t.deepEqual(brokenAnchors(corrected), []);

@@ -18,7 +18,7 @@ test.after.always(() => stack?.stop());
 test('the overview shows usage, forecast, latency and errors, as charts and as tables', async (t) => {
   await untilDayLasts();
   const owner = await newOwner(stack);
-  t.regex(mainText(await pageOf(t, await owner.get(''))), /Lasts – .* No calls in this period/);
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /Credits last – .* No calls in this period/);
   const key = await madeKey(owner);
   await callWith(stack, key);
   await callWith(stack, key, 'bcrypt-hash', { password: 'a', workFactor: 4 });
@@ -51,7 +51,7 @@ test('the overview shows usage, forecast, latency and errors, as charts and as t
   const week = await pageOf(t, await owner.get('?days=7'));
   const text = mainText(week);
   // 27 credits at 14 in seven days.
-  t.regex(text, /Lasts 13 days/);
+  t.regex(text, /Credits last 13 days/);
   t.regex(text, /Used 14 credits in 7 days Calls 4 1 failed, not charged Success 75 %/);
   t.regex(text, /Credits by day \(UTC\) 14 credits, at most 11 a day/);
   t.regex(text, /Calls by day \(UTC\) 4 calls, at most 3 a day/);

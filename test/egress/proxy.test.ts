@@ -140,13 +140,13 @@ async function openTunnel({
   return { socket, status: String(bytes).slice(9, 12) };
 }
 
-test('the number of tunnels is limited, and a closed tunnel frees its place', async (t) => {
+test('the number of tunnels is limited, and a closed tunnel frees its slot', async (t) => {
   const { proxy } = await proxied(t, { tunnels: 2 });
   const first = await openTunnel(proxy);
   await openTunnel(proxy);
   t.is((await openTunnel(proxy)).status, '502');
   first.socket.destroy();
-  await until('a place is free', async () => (await openTunnel(proxy)).status === '200');
+  await until('a slot is free', async () => (await openTunnel(proxy)).status === '200');
 });
 
 test('the number of bytes is limited over all connections; exceeding it ends all of them', async (t) => {

@@ -9,10 +9,10 @@ import {
 } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { decode } from '../../egress/decode.ts';
-import type { RequestOptions } from '../../egress/exchange.ts';
 import { type FailureKind, failureKind } from '../../egress/failure.ts';
 import type { Guard } from '../../egress/guard.ts';
 import type { GuardedResponse } from '../../egress/response.ts';
+import type { RequestOptions } from '../../egress/sendRequest.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { codeOf, guardFor, soon } from '../helpers/egress.ts';
 import { type RawServer, type Script, startRaw } from '../helpers/http.ts';

@@ -1,5 +1,5 @@
-import { grade, isPostQuantum } from '../../activities/tls/grade.ts';
 import { scanCiphers } from '../../activities/tls/cipherScan.ts';
+import { grade, isPostQuantum } from '../../activities/tls/grade.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';

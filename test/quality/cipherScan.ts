@@ -2,13 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { mapConcurrent } from '../../activities/links/mapConcurrent.ts';
-import {
-  type Comparison,
-  compareScan,
-  differencesOf,
-  FIELDS,
-  scanPort,
-} from '../helpers/scanComparison.ts';
+import { type Comparison, compareScan, differencesOf, FIELDS, scanPort } from '../helpers/scanComparison.ts';
 import { TLS_CONFIGURATIONS } from '../helpers/tlsConfigurations.ts';
 import { createTlsLab } from '../helpers/tlsServers.ts';
 import type { Report } from './report.ts';

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { installTestPrograms } from '../../dev/programs/tools.ts';
 import { compareArticles } from './articles.ts';
+import { compareScans } from './cipherScan.ts';
 import { compareFragments } from './fragments.ts';
 import { compareOverlays } from './overlays.ts';
 import { comparePdfMetadata } from './pdfMetadata.ts';
 import type { Report } from './report.ts';
-import { compareScans } from './cipherScan.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
 

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 import { compareArticles } from './articles.ts';
+import { compareScans } from './cipherScan.ts';
 import { makeExampleFiles } from './exampleFiles.ts';
 import { compareFragments } from './fragments.ts';
 import { compareOverlays } from './overlays.ts';
@@ -14,7 +15,6 @@ import { comparePdfMetadata } from './pdfMetadata.ts';
 import { LOOKS } from './pictureSheet.ts';
 import type { Report } from './report.ts';
 import { makeSitePictures } from './sitePictures.ts';
-import { compareScans } from './cipherScan.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
 

@@ -3,6 +3,7 @@ import test from 'ava';
 import { EVENT_KINDS } from '../../schemas/events.ts';
 import type { EntryDoc } from '../../store/accounts/accountDocs.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createLists } from '../../store/accounts/lists.ts';
 import { createSearch } from '../../store/accounts/search.ts';
 import { createPayments } from '../../store/billing/payments.ts';
 import {
@@ -17,7 +18,6 @@ import {
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { grantAllowances } from '../../store/ledger/allowance.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
-import { createLists } from '../../store/accounts/lists.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { Page } from '../../store/mongo/pages.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
@@ -238,7 +238,7 @@ test.serial('every list reads its rows from an index, in the order of the index'
   const others = {
     allowances: () => grantAllowances(store, accounts, '2026-01').next(),
     deliveries: () => lists.deliveries(eventIds),
-    exchanges: () => createDeliveryAttempts(store).exchanges(attemptIds),
+    attemptContents: () => createDeliveryAttempts(store).contents(attemptIds),
     use: () => usageOf(store, accountId),
     'a call': () => lists.call(accountId, callId),
     'a call by its request id': () => lists.call(accountId, 'req_7'),

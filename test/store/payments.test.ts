@@ -6,8 +6,8 @@ import { OPERATOR } from '../../store/accounts/securityLog.ts';
 import { createPayments, type Payments, type Report } from '../../store/billing/payments.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { ensureIndexes } from '../../store/mongo/indexes.ts';
-import { findWaiting } from '../../store/status/waiting.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { findWaiting } from '../../store/status/waiting.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
 let store: Store;

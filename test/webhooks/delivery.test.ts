@@ -370,7 +370,7 @@ test('an attempt lists the headers of the request and of the response, and no se
     );
   const response = recordsAt(row.responseHeaders).map(({ name, value }) => `${name}: ${value}`);
   t.true(response.includes('X-Trace: abc'));
-  const kept = JSON.stringify([row, await store.exchanges.findOne({ _id: String(row.id) })]);
+  const kept = JSON.stringify([row, await store.attemptContents.findOne({ _id: String(row.id) })]);
   t.false(kept.includes('word-to-drop'));
   t.false(kept.includes(it.secret.slice(6, 30)));
 });

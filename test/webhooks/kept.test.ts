@@ -2,7 +2,7 @@ import test from 'ava';
 import {
   createDeliveryAttempts,
   deleteOldAttempts,
-  MAX_EXCHANGES,
+  MAX_CONTENTS,
 } from '../../store/webhooks/deliveryAttempts.ts';
 import type { DeliveryAttemptDoc } from '../../store/webhooks/webhookDocs.ts';
 import { openDatabases } from '../store/ledgerFixtures.ts';
@@ -30,9 +30,9 @@ test('an account keeps the newest requests and responses of its attempts', async
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const attempts = createDeliveryAttempts(store);
-  const rows = Array.from({ length: MAX_EXCHANGES + 5 }, (_, i) => attempt('acc_a', i));
+  const rows = Array.from({ length: MAX_CONTENTS + 5 }, (_, i) => attempt('acc_a', i));
   await store.deliveryAttempts.insertMany(rows);
-  await store.exchanges.insertMany(
+  await store.attemptContents.insertMany(
     rows.map(({ _id, accountId, at }) => ({
       _id,
       accountId,
@@ -41,12 +41,12 @@ test('an account keeps the newest requests and responses of its attempts', async
     })),
   );
   await attempts.record(attempt('acc_b', 0), { body: 'x' });
-  await attempts.record(attempt('acc_a', MAX_EXCHANGES + 5), { body: 'newest' });
+  await attempts.record(attempt('acc_a', MAX_CONTENTS + 5), { body: 'newest' });
 
-  t.is(await store.exchanges.countDocuments({ accountId: 'acc_a' }), MAX_EXCHANGES);
-  t.is(await store.exchanges.countDocuments({ accountId: 'acc_b' }), 1);
-  const kept = await attempts.exchanges(['att_acc_a_5', 'att_acc_a_6', `att_acc_a_${MAX_EXCHANGES + 5}`]);
-  t.deepEqual([...kept.keys()].sort(), [`att_acc_a_${MAX_EXCHANGES + 5}`, 'att_acc_a_6'].sort());
+  t.is(await store.attemptContents.countDocuments({ accountId: 'acc_a' }), MAX_CONTENTS);
+  t.is(await store.attemptContents.countDocuments({ accountId: 'acc_b' }), 1);
+  const kept = await attempts.contents(['att_acc_a_5', 'att_acc_a_6', `att_acc_a_${MAX_CONTENTS + 5}`]);
+  t.deepEqual([...kept.keys()].sort(), [`att_acc_a_${MAX_CONTENTS + 5}`, 'att_acc_a_6'].sort());
 });
 
 test('an account keeps its newest attempts, and those of others are not touched', async (t) => {

@@ -21,7 +21,9 @@ const FAULTS_HEADING = 'Please fix the following:';
 
 /** Converts an error of the error table for display in a form. */
 export function failureOf({ code, detail, members }: ServiceError): Failure {
-  const faults = Array.isArray(members.errors) ? members.errors.filter(isFault) : [];
+  const all = Array.isArray(members.errors) ? members.errors.filter(isFault) : [];
+  // A form states null by an empty field.
+  const faults = all.map((fault) => ({ ...fault, message: fault.message.replace(/ or null$/, ' or empty') }));
   return { message: code === 'invalid_input' && faults.length > 0 ? FAULTS_HEADING : detail, faults, code };
 }
 

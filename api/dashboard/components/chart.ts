@@ -25,7 +25,7 @@ interface Chart {
   columns: readonly Column[];
   /** Default: the sum, and the most on a day. */
   summary?: string;
-  /** Whether the first series is named like the others; else it is what the unit says. */
+  /** Whether the legend names the first series too; by default its values are described by the unit alone. */
   isSplit?: boolean;
 }
 

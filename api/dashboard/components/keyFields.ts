@@ -70,7 +70,7 @@ export const draftOfKey = (key: KeyRow): KeyDraft => ({
 
 /** Converts a number field; text that is not a whole number is left to the schema, which refuses it. */
 const numberOf = (text: string): unknown =>
-  text.trim() === '' ? null : /^\d{1,15}$/.test(text.trim()) ? Number(text) : text;
+  text.trim() === '' ? null : /^-?\d{1,15}$/.test(text.trim()) ? Number(text) : text;
 
 /** Converts the form to the fields of the Account API, whose schema validates them. */
 export function fieldsOf(draft: KeyDraft): Record<string, unknown> {

@@ -14,7 +14,7 @@ export interface Column<Row> {
 export interface Look {
   /** The name is visible beside the table, so the caption is only for screen readers. */
   isNamed?: boolean;
-  /** On narrow screens a row has few lines, and only numbers and labelled columns have titles. */
+  /** Whether the cards on narrow screens are short: only numbers and labelled columns show their titles. */
   isCompact?: boolean;
 }
 

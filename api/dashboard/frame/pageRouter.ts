@@ -74,8 +74,8 @@ interface PageOptions {
 /** Registers pages with shared headers, access checks and error pages. */
 export interface PageRouter {
   /**
-   * Registers a page that needs no session. GET requests wait for one of the places for requests without a session. Forms
-   * that read MongoDB before another limit take a place themselves, once their body has been received.
+   * Registers a page that needs no session. GET requests wait for one of the slots for requests without a session. Forms
+   * that read MongoDB before another limit take a slot themselves, once their body has been received.
    */
   public(method: 'get' | 'post', path: string, handler: (ctx: Context) => Promise<void>): void;
   /** Registers a page for signed-in users; other visitors are redirected to the sign-in page. */
@@ -175,7 +175,7 @@ export function createPageRouter(
       router[method](path, page, async (ctx) => {
         await pageLimit.count(ctx.ip);
         if (method === 'post') return handler(ctx);
-        using _place = await pageLimit.enter(ctx.ip);
+        using _slot = await pageLimit.acquire(ctx.ip);
         await handler(ctx);
       }),
 

@@ -61,7 +61,7 @@ const shareTable = (shares: readonly Share[]) =>
     shares,
   );
 
-/** For operators: the accounts and addresses that hold most of the service now. */
+/** For operators: the accounts and addresses that use most of the service now. */
 export const operatorSharesPage = (
   viewer: Viewer,
   shares: readonly Share[],

@@ -11,7 +11,7 @@ interface Phase {
 
 const BEFORE: readonly Phase[] = [
   { key: 'accept', name: 'Accept', description: 'key, rate limit, validation' },
-  { key: 'queue', name: 'Queue', description: 'waiting for a place in the pool' },
+  { key: 'queue', name: 'Queue', description: 'waiting for a slot of the API process' },
   { key: 'reserve', name: 'Reserve', description: 'workflow started, credits reserved' },
 ];
 /** The phases whose times the worker reports. */

@@ -1,7 +1,7 @@
 import { icon } from '../../components/icons.ts';
 import { type Html, html } from '../../frame/html.ts';
 
-/** A step of the first use. */
+/** One of the first steps of a new owner. */
 export interface Step {
   title: string;
   /** Instruction for the step. */

@@ -152,10 +152,14 @@ export function daysLeft(available: number, usage: readonly DailyUsage[], now: D
   return week === 0 ? null : Math.floor(available / (week / PACE_DAYS));
 }
 
-/** Describes `daysLeft`. */
-export function lasts(available: number, days: number | null): string {
-  if (available === 0) return 'nothing left';
-  if (days === null) return '–';
+/** Says how `daysLeft` was estimated. */
+export function paceNote(available: number, days: number | null): string {
+  if (available === 0) return 'no credits left';
+  return days === null ? 'no use in the last 7 days' : 'at the average use of the last 7 days';
+}
+
+export function timeLeft(available: number, days: number | null): string {
+  if (available === 0 || days === null) return '–';
   if (days > LONG_DAYS) return 'years';
   return days === 0 ? '< 1 day' : count(days, 'day');
 }

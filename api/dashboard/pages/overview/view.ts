@@ -19,8 +19,8 @@ import { checklist, type Step } from './checklist.ts';
 import {
   type DayUse,
   daysLeft,
-  lasts,
   latencyOfAll,
+  paceNote,
   perDay,
   perKey,
   perTool,
@@ -30,6 +30,7 @@ import {
   successOf,
   sumOf,
   type ToolUse,
+  timeLeft,
 } from './pace.ts';
 
 /** Periods of the charts in days. */
@@ -242,9 +243,9 @@ ${amounts([
         : `credits for new calls; ${number(account.reserved)} reserved`,
   },
   {
-    term: 'Lasts',
-    value: lasts(account.available, left),
-    note: left === null ? 'no use in the last 7 days' : 'at the average of the last 7 days',
+    term: 'Credits last',
+    value: timeLeft(account.available, left),
+    note: paceNote(account.available, left),
   },
   { term: 'Used', value: sums.charged, note: `credits in ${count(period, 'day')}` },
   {
@@ -259,7 +260,7 @@ ${amounts([
 ])}
 <div class="head"><h2 id="usage">Usage</h2>${splitLinks(overview)}</div>
 ${use(overview, tools)}
-<p class="quiet">Below ${account.lowThreshold} credits, <code>credits.low</code> is sent to your
+<p class="quiet">Below ${count(account.lowThreshold, 'credit')}, <code>credits.low</code> is sent to your
 <a href="/dashboard/webhooks">webhooks</a>.${isUsed ? ' Durations are from acceptance to settlement; p50 and p95 are accurate to 10 %.' : null}</p>`,
   });
 }

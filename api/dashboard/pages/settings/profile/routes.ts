@@ -85,7 +85,7 @@ export function profileRoutes({ pages, core, forwardToAuth, auth, confirmPasswor
 
   pages.public('post', CONFIRM_EMAIL, async (ctx) => {
     const token = (await readFields(ctx)).get('token') ?? '';
-    using _place = await limits.pageLimit.enter(ctx.ip);
+    using _slot = await limits.pageLimit.acquire(ctx.ip);
     const change = await emailChanges.confirm(token);
     if (change === null || change === 'taken')
       return sendPage(ctx, deadEmailLinkPage(change === 'taken'), change === null ? 410 : 409);

@@ -41,7 +41,7 @@ export function passwordRoutes({ pages, core, forwardToAuth, auth, mails }: Dash
     const [token, newPassword] = [form.get('token') ?? '', form.get('newPassword') ?? ''];
     const showForm: ShowForm = (status, failure) => sendPage(ctx, resetPage({ token, failure }), status);
     const step = async () => {
-      using _place = await pageLimit.enter(ctx.ip);
+      using _slot = await pageLimit.acquire(ctx.ip);
       const response = await forwardToAuth(ctx, 'reset-password', { body: { token, newPassword } });
       assertNoFault(response, 'reset-password');
       if (response.ok) return goTo(ctx, `${SIGN_IN}?done=reset`);

@@ -1,14 +1,14 @@
 import test from 'ava';
-import { createFairQueue, createOwnPlaces } from '../../platform/places.ts';
+import { createFairSemaphore, createSemaphorePerHolder } from '../../platform/semaphores.ts';
 
 const never = new AbortController().signal;
 
-test('accounts get free places in turn, and the tasks of an account keep their order', async (t) => {
-  const queue = createFairQueue(1);
-  const first = await queue.enter('a', never);
+test('accounts get free slots in turn, and the tasks of an account keep their order', async (t) => {
+  const queue = createFairSemaphore(1);
+  const first = await queue.acquire('a', never);
   const started: string[] = [];
   const tasks = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (name) => {
-    using _place = await queue.enter(name.charAt(0), never);
+    using _slot = await queue.acquire(name.charAt(0), never);
     started.push(name);
   });
   first[Symbol.dispose]();
@@ -16,32 +16,32 @@ test('accounts get free places in turn, and the tasks of an account keep their o
   t.deepEqual(started, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
 });
 
-test('a free place goes to the account that holds the fewest places', async (t) => {
-  const queue = createFairQueue(4);
-  const flood = await Promise.all(['a', 'a', 'a', 'b'].map((account) => queue.enter(account, never)));
+test('a free slot goes to the account that holds the fewest slots', async (t) => {
+  const queue = createFairSemaphore(4);
+  const flood = await Promise.all(['a', 'a', 'a', 'b'].map((account) => queue.acquire(account, never)));
   t.deepEqual(
     flood.map(({ held }) => held),
     [1, 2, 3, 1],
   );
   const started: string[] = [];
   const waiting = ['a', 'a', 'b', 'c'].map(async (account) => {
-    const { held } = await queue.enter(account, never);
+    const { held } = await queue.acquire(account, never);
     started.push(`${account} has ${held}`);
   });
-  for (const place of flood) {
-    place[Symbol.dispose]();
+  for (const slot of flood) {
+    slot[Symbol.dispose]();
     await new Promise(setImmediate);
   }
   await Promise.all(waiting);
   t.deepEqual(started, ['c has 1', 'a has 2', 'b has 2', 'a has 2']);
 });
 
-test('no more tasks run at the same time than there are places, and one account can use all places', async (t) => {
-  const queue = createFairQueue(3);
+test('no more tasks run at the same time than there are slots, and one account can use all slots', async (t) => {
+  const queue = createFairSemaphore(3);
   let running = 0;
   let most = 0;
   const task = async () => {
-    using _place = await queue.enter('a', never);
+    using _slot = await queue.acquire('a', never);
     most = Math.max(most, ++running);
     await new Promise(setImmediate);
     running--;
@@ -51,35 +51,35 @@ test('no more tasks run at the same time than there are places, and one account 
   t.is(running, 0);
 });
 
-test('an aborted wait throws the reason of the signal and takes no place', async (t) => {
-  const queue = createFairQueue(1);
-  const first = await queue.enter('a', never);
+test('an aborted wait throws the reason of the signal and takes no slot', async (t) => {
+  const queue = createFairSemaphore(1);
+  const first = await queue.acquire('a', never);
   const abort = new AbortController();
-  const aborted = queue.enter('b', abort.signal);
-  const next = queue.enter('c', never);
+  const aborted = queue.acquire('b', abort.signal);
+  const next = queue.acquire('c', never);
   abort.abort(new Error('disconnected'));
   await t.throwsAsync(aborted, { message: 'disconnected' });
-  await t.throwsAsync(queue.enter('b', abort.signal), { message: 'disconnected' });
+  await t.throwsAsync(queue.acquire('b', abort.signal), { message: 'disconnected' });
   first[Symbol.dispose]();
   first[Symbol.dispose]();
   const second = await next;
-  const third = queue.enter('d', never);
+  const third = queue.acquire('d', never);
   second[Symbol.dispose]();
   (await third)[Symbol.dispose]();
 });
 
-test('fewer places let running tasks continue, and more places start waiting ones', async (t) => {
-  const queue = createFairQueue(2);
-  const running = [await queue.enter('a'), await queue.enter('a')];
+test('fewer slots let running tasks continue, and more slots start waiting ones', async (t) => {
+  const queue = createFairSemaphore(2);
+  const running = [await queue.acquire('a'), await queue.acquire('a')];
   queue.resize(1);
   const started: string[] = [];
   const waiting = ['b1', 'b2', 'b3'].map(async (name) => {
-    await queue.enter('b');
+    await queue.acquire('b');
     started.push(name);
   });
   running[0]?.[Symbol.dispose]();
   await new Promise(setImmediate);
-  t.deepEqual(started, [], 'one task still runs, and there is one place');
+  t.deepEqual(started, [], 'one task still runs, and there is one slot');
   running[1]?.[Symbol.dispose]();
   await new Promise(setImmediate);
   t.deepEqual(started, ['b1']);
@@ -88,16 +88,16 @@ test('fewer places let running tasks continue, and more places start waiting one
   t.deepEqual(started, ['b1', 'b2', 'b3']);
 });
 
-test('holders with places of their own do not wait for each other', async (t) => {
-  const places = createOwnPlaces(1);
-  const a = await places.enter('a');
-  const b = await places.enter('b');
+test('holders with slots of their own do not wait for each other', async (t) => {
+  const slots = createSemaphorePerHolder(1);
+  const a = await slots.acquire('a');
+  const b = await slots.acquire('b');
   const abort = new AbortController();
-  const aborted = places.enter('a', abort.signal);
+  const aborted = slots.acquire('a', abort.signal);
   let isNext = false;
-  const next = places.enter('a').then((place) => {
+  const next = slots.acquire('a').then((slot) => {
     isNext = true;
-    return place;
+    return slot;
   });
   abort.abort(new Error('disconnected'));
   await t.throwsAsync(aborted, { message: 'disconnected' });
@@ -108,11 +108,11 @@ test('holders with places of their own do not wait for each other', async (t) =>
   a[Symbol.dispose]();
   const held = await next;
   let isLast = false;
-  const last = places.enter('a').then(() => {
+  const last = slots.acquire('a').then(() => {
     isLast = true;
   });
   await new Promise(setImmediate);
-  t.false(isLast, 'a place that is disposed of twice is free once');
+  t.false(isLast, 'a slot that is disposed of twice is free once');
   held[Symbol.dispose]();
   await last;
 });

@@ -1,41 +1,41 @@
-/** A place of a running task; disposing of it frees the place, and further disposals have no effect. */
-export interface Place extends Disposable {
-  /** Number of places that the holder had when it got this one, including this one. */
+/** The slot of a running task. Disposing of it frees the slot, and further disposals have no effect. */
+export interface Slot extends Disposable {
+  /** Number of slots that the holder had when it got this one, including this one. */
   readonly held: number;
 }
 
 /** Limits how many tasks run at the same time. */
-export interface Places {
+export interface Semaphore {
   /**
-   * Waits for a place. The waiting tasks of a holder get places in their order.
+   * Waits for a slot. The waiting tasks of a holder get slots in their order.
    *
    * @param holder for whom the task runs: an account, an address or an endpoint
    * @param signal ends the wait
    * @throws the reason of the signal
    */
-  enter(holder: string, signal?: AbortSignal): Promise<Place>;
+  acquire(holder: string, signal?: AbortSignal): Promise<Slot>;
 }
 
-/** Places that all holders share. */
-export interface FairQueue extends Places {
-  /** Changes the number of places. Tasks that hold one continue. */
-  resize(places: number): void;
+/** A semaphore whose slots all holders share. */
+export interface FairSemaphore extends Semaphore {
+  /** Changes the number of slots. Tasks that hold one continue. */
+  resize(slots: number): void;
 }
 
 /**
- * Creates places that all holders share. A free place goes to the waiting holder with the fewest places (max-min fairness);
- * holders with equally many get places in turn. A holder that runs a single task thus never waits for more than one place,
+ * Creates a semaphore whose slots all holders share. A free slot goes to the waiting holder with the fewest slots (max-min fairness);
+ * holders with equally many get slots in turn. A holder that runs a single task thus never waits for more than one slot,
  * however many tasks others have. The queues of npm (p-queue, p-limit, bottleneck) order tasks by arrival or priority only.
  *
- * @param places number of tasks that run at the same time
+ * @param slots number of tasks that run at the same time
  */
-export function createFairQueue(places: number): FairQueue {
-  let total = places;
-  /** Number of free places; negative if there are fewer places than tasks after `resize`. */
-  let free = places;
-  /** Number of places of each holder. */
+export function createFairSemaphore(slots: number): FairSemaphore {
+  let total = slots;
+  /** Number of free slots; negative if there are fewer slots than tasks after `resize`. */
+  let free = slots;
+  /** Number of slots of each holder. */
   const held = new Map<string, number>();
-  /** Waiting tasks by holder. Of holders with equally many places, the first is the next to get one. */
+  /** Waiting tasks by holder. Of holders with equally many slots, the first is the next to get one. */
   const waiting = new Map<string, Set<() => void>>();
 
   const heldBy = (holder: string): number => held.get(holder) ?? 0;
@@ -48,7 +48,7 @@ export function createFairQueue(places: number): FairQueue {
     return next;
   }
 
-  function take(holder: string): Place {
+  function take(holder: string): Slot {
     const count = heldBy(holder) + 1;
     held.set(holder, count);
     let isHeld = true;
@@ -83,7 +83,7 @@ export function createFairQueue(places: number): FairQueue {
     }
   }
 
-  function wait(holder: string, signal: AbortSignal | undefined): Promise<Place> {
+  function wait(holder: string, signal: AbortSignal | undefined): Promise<Slot> {
     return new Promise((resolve, reject) => {
       const tasks = waiting.get(holder) ?? new Set();
       const start = () => {
@@ -101,46 +101,46 @@ export function createFairQueue(places: number): FairQueue {
   }
 
   return {
-    async enter(holder, signal) {
+    async acquire(holder, signal) {
       signal?.throwIfAborted();
       if (free <= 0) return wait(holder, signal);
       free--;
       return take(holder);
     },
-    resize(places) {
-      free += places - total;
-      total = places;
+    resize(slots) {
+      free += slots - total;
+      total = slots;
       startNext();
     },
   };
 }
 
 /**
- * Creates places of which each holder has its own, so that holders do not affect each other.
+ * Creates a semaphore of which each holder has slots of its own, so that holders do not affect each other.
  *
- * @param places number of tasks of a holder that run at the same time
+ * @param slots number of tasks of a holder that run at the same time
  */
-export function createOwnPlaces(places: number): Places {
+export function createSemaphorePerHolder(slots: number): Semaphore {
   /** The queues of holders that have tasks, and how many tasks use each. */
-  const queues = new Map<string, { queue: FairQueue; users: number }>();
+  const queues = new Map<string, { queue: FairSemaphore; users: number }>();
 
   return {
-    async enter(holder, signal) {
-      const own = queues.get(holder) ?? { queue: createFairQueue(places), users: 0 };
+    async acquire(holder, signal) {
+      const own = queues.get(holder) ?? { queue: createFairSemaphore(slots), users: 0 };
       queues.set(holder, own);
       own.users++;
       const leave = () => {
         if (--own.users === 0) queues.delete(holder);
       };
       try {
-        const place = await own.queue.enter(holder, signal);
+        const slot = await own.queue.acquire(holder, signal);
         let isHeld = true;
         return {
-          held: place.held,
+          held: slot.held,
           [Symbol.dispose]() {
             if (isHeld) leave();
             isHeld = false;
-            place[Symbol.dispose]();
+            slot[Symbol.dispose]();
           },
         };
       } catch (error) {

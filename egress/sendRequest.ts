@@ -109,7 +109,7 @@ async function readFinalHead(reader: Reader, warn: Warn): Promise<Head> {
  * @throws ServiceError `target_failed` for a response that cannot be parsed, a switch to another protocol or too many
  *   interim responses
  */
-export async function exchange(
+export async function sendRequest(
   socket: Socket,
   url: WebParts,
   headers: readonly string[],
