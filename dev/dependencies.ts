@@ -17,7 +17,7 @@ interface LockedPackage {
 }
 
 /** Packages by their path in the project, such as `node_modules/koa`. */
-export type Lock = Readonly<Record<string, LockedPackage>>;
+type Lock = Readonly<Record<string, LockedPackage>>;
 
 export const readLock = (file: string): Lock => {
   const { packages }: { packages: Lock } = JSON.parse(readFileSync(projectFile(file), 'utf8'));

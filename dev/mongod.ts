@@ -15,7 +15,7 @@ const PROBE_MS = 4_000;
 const NOT_YET_INITIALIZED = 94;
 const ALREADY_INITIALIZED = 23;
 
-export interface MongodOptions {
+interface MongodOptions {
   program: string;
   dataDir: string;
   port: number;

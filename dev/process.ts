@@ -8,7 +8,7 @@ import { forwardOutput, logStream, openLog } from './logs.ts';
 import { type Log, StartError } from './start-error.ts';
 
 /** How a process is started, checked and logged. */
-export interface ProcessOptions<R> {
+interface ProcessOptions<R> {
   name: string;
   /**
    * Returns the command line; called at each start. `ipc`: whether the process gets an IPC channel to this process and

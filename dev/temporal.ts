@@ -47,7 +47,7 @@ const SYSTEM_NAMESPACE = 'temporal-system';
 const CONNECT_MS = 2_000;
 const READ_MS = 2_000;
 
-export interface TemporalOptions {
+interface TemporalOptions {
   program: string;
   dataDir: string;
   /** Ports of the Temporal server: its gRPC API, its HTTP API, its metrics and its UI. */

@@ -15,7 +15,7 @@ const IDLE_MS = 120_000;
 /** Maximum number of open connections of all workers together. */
 const CONNECTIONS = 4000;
 
-export interface GatewayServer {
+interface GatewayServer {
   server: Server;
   /** Stops listening and closes every connection. */
   close(): void;

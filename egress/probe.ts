@@ -9,7 +9,7 @@ import { verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
 
 /** The certificates and parameters that a server presented in a TLS handshake. */
-export interface Presented {
+interface Presented {
   /** The server's certificate, its issuer and so on, as far as they were sent or are trusted roots. DER; never empty. */
   chain: readonly Buffer[];
   /** Whether the server's chain has more certificates than `chain` contains. */

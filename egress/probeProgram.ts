@@ -8,7 +8,7 @@ interface ProbeLimits {
 }
 
 /** The output and exit code of a program; the code is null if the program did not run. */
-export interface ProbeOutput {
+interface ProbeOutput {
   stdout: string;
   code: number | null;
 }

@@ -41,7 +41,7 @@ export interface FilteringProxy extends Disposable {
 }
 
 /** Opens a vetted connection for a URL. @throws ServiceError */
-export type Open = (url: string, limits: Limits) => Promise<Socket>;
+type Open = (url: string, limits: Limits) => Promise<Socket>;
 
 /** Hop-by-hop headers, which a proxy does not forward (RFC 9110 section 7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

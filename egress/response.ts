@@ -15,7 +15,7 @@ export type { Header };
 export type Overflow = 'source_too_large' | 'target_failed' | 'truncate';
 
 /** A redirect that was followed. */
-export interface Hop {
+interface Hop {
   status: number;
   url: string;
 }

@@ -5,7 +5,7 @@ export interface Slot extends Disposable {
 }
 
 /** Limits how many tasks run at the same time. */
-export interface Semaphore {
+interface Semaphore {
   /**
    * Waits for a slot. The waiting tasks of a holder get slots in their order.
    *

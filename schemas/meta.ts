@@ -27,7 +27,7 @@ const tool = {
   additionalProperties: false,
 } as const;
 
-export const listTools = {
+const listTools = {
   id: 'listTools',
   method: 'get',
   path: '/api/v1/tools',
@@ -46,7 +46,7 @@ export const listTools = {
   errors: [],
 } as const satisfies Operation;
 
-export const getLiveness = {
+const getLiveness = {
   id: 'getLiveness',
   method: 'get',
   path: '/livez',

@@ -17,7 +17,7 @@ export interface SigningSecrets {
 }
 
 /** The contents of a delivery that the signatures cover. */
-export interface SignedMessage {
+interface SignedMessage {
   /** Id of the event. */
   id: string;
   event: string;

@@ -101,7 +101,7 @@ export function observeBrowsers(registry: Registry, metrics: BrowserMetrics): vo
 }
 
 /** Queries of MongoDB whose results the orchestrators export as metrics. */
-export interface ServiceFigures {
+interface ServiceFigures {
   countOldHolds(): Promise<number>;
   findWaiting(): Promise<Waiting>;
   readMaintenance(): Promise<MaintenanceDoc[]>;

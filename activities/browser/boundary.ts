@@ -91,7 +91,7 @@ function namespaceCommand(namespace: Boundary['namespace'], profile: string): st
   return [...UNSHARE, ...tree, ...shell(MOUNT_PROFILE, RAISE_LOOPBACK, '"$@"; exit $?')];
 }
 
-export interface ChromiumCommand {
+interface ChromiumCommand {
   /** Unix socket of the proxy, which is the only way to the network at every isolation level. */
   socket: string;
   /** The profile folder that `makeProfile` created. */

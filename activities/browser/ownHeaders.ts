@@ -1,7 +1,7 @@
 import type { HTTPRequest } from 'puppeteer';
 
 /** Headers and cookies that the caller supplies. They are added only to requests to the page's own origin. */
-export interface OwnHeaders {
+interface OwnHeaders {
   headers: Readonly<Record<string, string>>;
   cookies: readonly { name: string; value: string }[];
 }

@@ -22,7 +22,7 @@ const MARGIN_MS = 1_500;
 const RETRY_MS = 10_000;
 
 /** Options for rendering a page, named as in the input of the tools. */
-export interface RenderOptions extends Omit<CaptureOptions, 'format' | 'box'>, Emulation {
+interface RenderOptions extends Omit<CaptureOptions, 'format' | 'box'>, Emulation {
   format: CaptureOptions['format'] | 'pdf';
   /** CSS selector of the element to capture. */
   selector?: string | undefined;
@@ -33,7 +33,7 @@ export interface RenderOptions extends Omit<CaptureOptions, 'format' | 'box'>, E
 }
 
 /** The steps of rendering that differ between tools. */
-export interface Script<T> {
+interface Script<T> {
   options: RenderOptions;
   load(renderPage: RenderPage, requests: Requests): Promise<void>;
   /** Runs after the page has loaded and is idle, before the capture. */
@@ -103,7 +103,7 @@ const MIME_TYPES = {
 } as const;
 
 /** The output fields that describe the captured file. */
-export interface RenderedImage {
+interface RenderedImage {
   fileBase64: string;
   mimeType: (typeof MIME_TYPES)[keyof typeof MIME_TYPES];
   width: number;

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { type BaseBlock, fromBER, Sequence, Set as SetOf } from 'asn1js';
 
 /** The distinguished names of a certificate in the format of RFC 4514, with the most specific part first. */
-export interface DistinguishedNames {
+interface DistinguishedNames {
   issuer: string;
   subject: string;
 }

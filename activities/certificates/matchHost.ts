@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import type { AlternativeName } from './alternativeNames.ts';
 
 /** The part of a certificate that matched the host. Only `dns-san` and `ip-san` are valid matches by RFC 9525. */
-export type MatchedBy = 'dns-san' | 'ip-san' | 'common-name' | 'partial-wildcard';
+type MatchedBy = 'dns-san' | 'ip-san' | 'common-name' | 'partial-wildcard';
 
 const LABEL = /^[a-z0-9-]+$/;
 

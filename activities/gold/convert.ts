@@ -1,7 +1,7 @@
 import { Big } from 'big.js';
 
 /** Prices of metal of one purity in one currency. */
-export interface Prices {
+interface Prices {
   pricePerGram: number;
   pricePerTola: number;
   pricePerOunce: number;

@@ -13,7 +13,7 @@ export type FeedName = 'XAU' | 'XAG' | 'FX';
  */
 export type FetchFeed = (feed: FeedName, now: Date, signal: AbortSignal) => Promise<Readings>;
 
-export interface FeedOptions {
+interface FeedOptions {
   /** Guard that also allows the hosts of the feeds, which may have private addresses. */
   egress: Pick<Guard, 'parseTarget' | 'fetch'>;
   /** Base URL of the metal feed, without a trailing slash. */

@@ -6,7 +6,7 @@ import { acceptReading } from './acceptReading.ts';
 import { FETCH_MS, type FeedName, type FetchFeed } from './feeds.ts';
 
 /** A price or exchange rate. `stale`: it is older than it should be, because the feed could not be refreshed. */
-export interface Quote extends Pick<StoredQuote, 'value' | 'publishedAt'> {
+interface Quote extends Pick<StoredQuote, 'value' | 'publishedAt'> {
   stale: boolean;
 }
 

@@ -2,7 +2,7 @@ import { isTag } from 'domhandler';
 import { HTML, type LoadedPage } from './load.ts';
 
 /** Names in a page that a URL fragment can refer to: ids of elements and names of `a` elements. */
-export type Anchors = ReadonlySet<string>;
+type Anchors = ReadonlySet<string>;
 
 export function readAnchors({ $ }: LoadedPage): Anchors {
   const ids = $('[id]').toArray().filter(isTag);

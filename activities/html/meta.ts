@@ -6,9 +6,9 @@ import { resolveUrl } from './urls.ts';
 import { truncateText } from './words.ts';
 
 /** Metadata properties by name. A property that occurs several times has an array of its values. */
-export type Properties = Record<string, string | string[]>;
+type Properties = Record<string, string | string[]>;
 
-export interface PageMeta {
+interface PageMeta {
   title: string | null;
   description: string | null;
   /** Absolute canonical URL; null when the page declares none. */

@@ -4,12 +4,12 @@ import { elementText } from './text.ts';
 import { resolveUrl } from './urls.ts';
 import { truncateText } from './words.ts';
 
-export interface Heading {
+interface Heading {
   level: number;
   text: string;
 }
 
-export interface Image {
+interface Image {
   /** Absolute http or https URL. */
   url: string;
   /** Alternative text; null when missing, empty when the page declares the image as decorative. */

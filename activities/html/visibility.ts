@@ -34,7 +34,7 @@ const BLOCK_DISPLAY = /^(?:block|flex|flow-root|grid|list-item|table|-webkit-box
 const ITEM_DISPLAY = /^(?:inline-)?(?:flex|grid)$/;
 
 /** How an element is displayed, according to its tag, its `style` attribute and the page's `style` elements. */
-export interface Display {
+interface Display {
   rendered: boolean;
   block: boolean;
   /** Whether the element lays out its children as blocks, as a flex or grid container does. */

@@ -25,7 +25,7 @@ export interface DecodedImage {
   loop: number;
 }
 
-export interface DecodeLimits {
+interface DecodeLimits {
   /**
    * Largest number of pixels in all frames together. libvips enforces this limit too, in case it reads the header
    * differently.

@@ -41,7 +41,7 @@ function walkedNames(domain: string): string[] {
 const endsWalk = (record: DmarcRecord): boolean =>
   ['y', 'n'].includes(tagOf(record, 'psd')?.toLowerCase() ?? '');
 
-export interface Discovery {
+interface Discovery {
   /** The record that applies to mail of the domain; null if there is none. */
   applies: DmarcRecord | null;
   organizationalDomain: string;

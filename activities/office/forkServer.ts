@@ -2,7 +2,7 @@ import type { SandboxedProcess } from '../runtime/sandbox.ts';
 import { createOfficeProcess, type OfficeProcess } from './officeProcess.ts';
 
 /** A warm LibreOffice process that forks a process for each document of a caller and opens none of them itself. */
-export interface ForkServer {
+interface ForkServer {
   readonly ended: boolean;
   /** Number of processes that the server can still fork. */
   readonly left: number;

@@ -143,7 +143,7 @@ async function unpackArchive(bytes: Buffer, entry: Entry, budget: ZipBudget): Pr
   return keep === true ? Buffer.concat(kept) : null;
 }
 
-export interface Zip {
+interface Zip {
   /** Decompresses at most 4 MB of a part; null when the part is missing or damaged. */
   readPart(name: string): Promise<Buffer | null>;
   /**

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 
 /** Entries of the encryption dictionary of revisions 5 and 6 (ISO 32000-2, 7.6.4, table 21). */
-export interface OwnerEntries {
+interface OwnerEntries {
   revision: number;
   /** O: 32 bytes of hash, 8 of validation salt, 8 of key salt. */
   o: Buffer;

@@ -1,5 +1,5 @@
 /** An allocation limit, which applies until it is disposed of. */
-export interface ByteLimit extends Disposable {
+interface ByteLimit extends Disposable {
   readonly exceeded: boolean;
 }
 

@@ -18,7 +18,7 @@ const OWN_CATALOG = 8_000_001;
 const OWN_PAGES = 8_000_002;
 
 /** A copy of a damaged file that a reader may be able to open. The reader must rebuild the cross-reference table. */
-export interface Rebuilt {
+interface Rebuilt {
   bytes: Uint8Array<ArrayBuffer>;
   /** Whether the file seems to be encrypted. Its texts cannot be read, because the copy does not refer to the keys. */
   encrypted: boolean;

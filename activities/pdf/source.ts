@@ -11,7 +11,7 @@ export interface PdfSource {
 /** PDF readers search the first 1024 bytes for the header (ISO 32000-2, annex I; Acrobat implementation note 13). */
 const START_BYTES = 1024;
 
-export interface PdfBytes {
+interface PdfBytes {
   bytes: Uint8Array<ArrayBuffer>;
   /** The first 1024 bytes as Latin-1. */
   start: string;

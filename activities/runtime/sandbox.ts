@@ -18,7 +18,7 @@ export interface SandboxLimits {
   processes: number;
 }
 
-export interface SandboxOptions {
+interface SandboxOptions {
   /** Shell script; `args` are `$1` and up. Starts in `/tmp`, the only writable folder. */
   script: string;
   args: readonly string[];

@@ -9,7 +9,7 @@ import { CLOSING, type Session } from './session.ts';
 
 type Input = ToolInput<typeof definition>;
 /** The output of the tool without `steps`, which the session records, and without the report on a domain. */
-export type Findings = Omit<ToolOutput<typeof definition>, 'steps' | 'domain'>;
+type Findings = Omit<ToolOutput<typeof definition>, 'steps' | 'domain'>;
 
 const IMPLICIT_TLS_PORT = 465;
 /** Address literal to send in EHLO. It is valid without a host name (RFC 5321 section 4.1.4) and reveals nothing. */

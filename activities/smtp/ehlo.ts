@@ -1,7 +1,7 @@
 import { type Reply, textOf } from './reply.ts';
 
 /** Capabilities that a server announces in its reply to EHLO (RFC 5321 section 4.1.1.1). */
-export interface Capabilities {
+interface Capabilities {
   /** Keywords of SMTP extensions, with their parameters. */
   extensions: string[];
   /** SASL mechanisms in upper case. */

@@ -4,7 +4,7 @@ import { createRedactor } from './redact.ts';
 
 type Output = ToolOutput<typeof definition>;
 
-export interface Transcript {
+interface Transcript {
   output: Output;
   /** User name and password. */
   secrets: readonly string[];

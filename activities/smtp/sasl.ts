@@ -7,7 +7,7 @@ export interface Credentials {
 }
 
 /** The client side of a SASL exchange. */
-export interface Exchange {
+interface Exchange {
   /** Functions that answer the challenges, in order. */
   responses: ((challenge: Buffer) => string)[];
   /** Whether the first response may be sent in the AUTH command, before any challenge. */

@@ -9,7 +9,7 @@ import type definition from '../../schemas/tools/smtp-test.ts';
 import { type CertificateReport, readCertificate } from './certificate.ts';
 import { createReplyReader, type Reply, type ReplyReader } from './reply.ts';
 
-export type Step = ToolOutput<typeof definition>['steps'][number];
+type Step = ToolOutput<typeof definition>['steps'][number];
 type StepName = Step['step'];
 
 /** A conversation with a mail server. Records every step, including the one that fails. */

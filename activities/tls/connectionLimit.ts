@@ -1,7 +1,7 @@
 import { createFairSemaphore } from '../../platform/semaphores.ts';
 
 /** Limits how many connections to one server are open at the same time. */
-export interface ConnectionLimit {
+interface ConnectionLimit {
   /** Runs the work when fewer connections than the limit are open. */
   run<T>(work: () => Promise<T>): Promise<T>;
   /** Runs the work when no other connection is open, and delays others until it has ended. */

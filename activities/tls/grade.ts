@@ -1,6 +1,6 @@
 import type { Offered } from './cipherScan.ts';
 
-export type Grade = 'A+' | 'A' | 'B' | 'C' | 'F';
+type Grade = 'A+' | 'A' | 'B' | 'C' | 'F';
 
 /** `TLS_SHA…` are the suites of TLS 1.3 without encryption (RFC 9150). */
 const BROKEN_SUITE = /_NULL_|_EXPORT|_anon_|_WITH_(?:RC4|RC2|DES)_|^TLS_SHA/;

@@ -14,7 +14,7 @@ const mix = (a: Plane, b: Plane, share: number): Plane => combine(1 - share, a, 
 const backProject = (large: Plane, source: Plane, factor: number): Plane =>
   combine(1, large, 1, enlarge(combine(1, source, -1, reduce(large, factor)), factor));
 
-export interface Enlarged {
+interface Enlarged {
   /** The image enlarged by Lanczos only. */
   plain: Planes;
   /** The Lanczos enlargement mixed with the network's output, then back-projected. */

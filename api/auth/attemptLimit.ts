@@ -8,7 +8,7 @@ import type { Store } from '../../store/mongo/mongo.ts';
 import { addressKey } from './addressKey.ts';
 
 /** The client that attempts to sign in, and the account. */
-export interface Attempt {
+interface Attempt {
   address: string;
   email: string | null;
   /** Nonce of the device cookie (knownDevice.ts) if this browser has signed in to the account before; else null. */

@@ -22,7 +22,7 @@ export interface ConnectRequest {
 }
 
 /** The response to an authorization request: the page on which the owner decides, or the reason of a refusal. */
-export type Authorization =
+type Authorization =
   | { page: string }
   | {
       refused: string;

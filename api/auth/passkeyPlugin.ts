@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 export const USER_NOT_VERIFIED = 'USER_NOT_VERIFIED';
 
 /** The host name to which passkeys are bound, and the origin of the pages that use them. */
-export interface PasskeySite {
+interface PasskeySite {
   host: string;
   origin: string;
 }

@@ -12,7 +12,7 @@ export const MAX_CREDITS = 1_000_000_000;
 export const REASON_LENGTH = 500;
 
 /** A change of credits that an operator makes manually. Each reference is applied once. */
-export interface Adjustment {
+interface Adjustment {
   accountId: string;
   amount: number;
   reason: string;

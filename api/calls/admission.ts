@@ -89,7 +89,7 @@ const ENDED_BY_TIME: readonly ErrorCode[] = ['deadline_exceeded', 'target_timeou
 const BLOCKED = 10_000;
 
 /** Limits the calls of an account that end at their time limit: they hold a worker slot for long and cost nothing. */
-export interface TimeoutLimit {
+interface TimeoutLimit {
   /** Refuses a new call of an account above the limit, without a request to the database. @throws ServiceError rate_limited */
   check(accountId: string): void;
   /** Counts the end of a call, if it has used up its time. */

@@ -35,7 +35,7 @@ const FIRST_POLL_MS = 3000;
 const LONGEST_POLL_MS = 20_000;
 
 /** How far a running call is: before or after the work of the tool, waiting for a worker, or in the tool. */
-export type CallStep = 'ledger' | 'waiting' | 'tool';
+type CallStep = 'ledger' | 'waiting' | 'tool';
 
 /** The end of a workflow without a result. */
 export interface FailedEnd {

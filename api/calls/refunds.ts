@@ -18,7 +18,7 @@ import type { CallOutcome } from './toolCall.ts';
  * crashes, the sweeper refunds the call: the `pendingAnswer` that was written at the start of the call says so
  * (store/ledger/paybacks.ts). `deadline` is when the response is due, as `performance.now()`.
  */
-export interface Refunds {
+interface Refunds {
   /**
    * Reads the output of a charged call. If reading fails and the call has a `pendingAnswer`, refunds the call and
    * returns an error.

@@ -5,7 +5,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export interface Option {
+interface Option {
   /** Placeholder of the option's value in the help text. */
   value: string;
   about: string;

@@ -51,7 +51,7 @@ async function fetchPage(
 }
 
 /** Polls an account's events through the Account API. */
-export interface EventFeed {
+interface EventFeed {
   /**
    * Returns the events since the previous call, oldest first; the first call returns none. @throws CommandError if
    * the key is invalid

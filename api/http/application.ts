@@ -8,7 +8,7 @@ import { problems } from './problem.ts';
 import { traceRequests } from './traceRequests.ts';
 
 /** A part of the API that has routes. */
-export interface Area {
+interface Area {
   routes(router: Router<State>): void;
 }
 

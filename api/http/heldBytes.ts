@@ -7,13 +7,13 @@ export interface Holder {
 }
 
 /** The bytes that one connection makes this process hold. */
-export interface Share extends Disposable {
+interface Share extends Disposable {
   /** @param bytes negative if less is held from now on */
   add(bytes: number): void;
 }
 
 /** Bounds the memory that all connections together make this process hold, such as unread responses. */
-export interface HeldBytes {
+interface HeldBytes {
   /** Opens the share of a connection. @param evict ends the connection; called at most once */
   open(holder: Holder, evict: () => void): Share;
   /** Yields the open shares: for whom, and how many bytes. */

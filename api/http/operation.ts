@@ -16,7 +16,7 @@ const NO_FIELDS: ObjectSchema = { type: 'object', properties: {}, required: [], 
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/;
 
 /** A request for an operation, validated and typed by the definition of the operation. */
-export interface Request<Query, Body> {
+interface Request<Query, Body> {
   caller: Caller;
   /** For the security log. */
   actor: Actor;

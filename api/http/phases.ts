@@ -2,8 +2,8 @@
  * Phases of a tool call in the API: authentication with rate limits; reading and validating the body; recording the call
  * and starting its workflow; waiting for the result; building the response.
  */
-export const CALL_PHASES = ['authenticate', 'read', 'start', 'run', 'respond'] as const;
-export type CallPhase = (typeof CALL_PHASES)[number];
+const CALL_PHASES = ['authenticate', 'read', 'start', 'run', 'respond'] as const;
+type CallPhase = (typeof CALL_PHASES)[number];
 
 /** Duration in milliseconds of each phase that a call has reached. */
 export type PhaseTimes = Partial<Record<CallPhase, number>>;

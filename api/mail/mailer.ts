@@ -4,7 +4,7 @@ import type { Env } from '../../schemas/env.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import type { MailKind } from './kinds.ts';
 
-export interface Mail {
+interface Mail {
   kind: MailKind;
   /** The recipient's email address. */
   to: string;

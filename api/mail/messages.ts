@@ -8,7 +8,7 @@ export const RESET = '/dashboard/reset-password';
 export const FORGOT = '/dashboard/forgot-password';
 export const CONFIRM_EMAIL = '/dashboard/confirm-email';
 
-export type PasskeyChange = 'added' | 'removed';
+type PasskeyChange = 'added' | 'removed';
 
 /** Sentence of the email about a changed passkey that states its effect on sign-ins. */
 const PASSKEY_EFFECTS: Readonly<Record<PasskeyChange, string>> = {

@@ -18,7 +18,7 @@ type Fields = Record<string, unknown>;
  * The account tools by name. Each function validates its arguments and returns the result. @throws ServiceError
  * invalid_input
  */
-export type AccountTools = ReadonlyMap<string, (caller: Caller, args: Fields) => Promise<Fields>>;
+type AccountTools = ReadonlyMap<string, (caller: Caller, args: Fields) => Promise<Fields>>;
 
 export function createAccountTools(registry: Registry, lists: Lists): AccountTools {
   const compile = createValidator();

@@ -8,7 +8,7 @@ export interface Heading {
   text: string;
 }
 
-export interface Rendered {
+interface Rendered {
   body: Html;
   /** Headings of the second level, for "On this page". */
   headings: Heading[];
@@ -30,7 +30,7 @@ const textOf = (token: Token): string =>
   'text' in token && typeof token.text === 'string' ? token.text : token.raw;
 
 /** Turns a link between files of `docs/` into one between pages; null: the file is not published. */
-export type LinkTo = (file: string) => string | null;
+type LinkTo = (file: string) => string | null;
 
 function hrefOf(href: string, linkTo: LinkTo): string | null {
   const [, file = '', anchor = ''] = /^([\w./-]+\.\w+)(#.*)?$/.exec(href) ?? [];

@@ -55,7 +55,7 @@ export interface Webhooks {
   delivery(accountId: string, id: string, deliveryId: string): Promise<DeliveryDetails>;
 }
 
-export interface DeliveryDetails {
+interface DeliveryDetails {
   delivery: DeliveryRow;
   event: EventDoc;
   /** Newest first, at most `SHOWN_ATTEMPTS`. */
@@ -76,7 +76,7 @@ interface Dependencies {
 }
 
 /** Attempts that are shown with a delivery: those of several resends. */
-export const SHOWN_ATTEMPTS = 50;
+const SHOWN_ATTEMPTS = 50;
 const LOOKUP_TIMEOUT_MS = 10_000;
 /**
  * Rate limits of test events per account: 10 per minute from the dashboard, and 60 per minute in bursts of at most 20

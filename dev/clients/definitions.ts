@@ -19,7 +19,7 @@ export const typeName = (text: string): string =>
     .join('');
 
 /** A schema with the name of its type in the clients. */
-export interface NamedSchema {
+interface NamedSchema {
   name: string;
   schema: ObjectSchema;
   about: string;

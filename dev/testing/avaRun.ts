@@ -8,7 +8,7 @@ const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, im
 const EXIT_MS = 30_000;
 const HANGS = 'AVA did not exit, because a test has left a process behind';
 
-export interface AvaRun {
+interface AvaRun {
   /** Test files that have to run, relative to the folder of the project. */
   files: readonly string[];
   /** Command-line arguments for AVA: options, files and patterns. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { tethered } from '../tether.ts';
 
-export interface CommandOptions {
+interface CommandOptions {
   env: NodeJS.ProcessEnv;
   /** Signal that kills the command and all its processes when it aborts. */
   signal: AbortSignal;

@@ -41,7 +41,7 @@ const UNKNOWN = MINUTE;
 /** Number of files that run at the same time, on average. */
 const CONCURRENCY = 2;
 
-export interface Selection {
+interface Selection {
   /** The files to run. */
   files: string[];
   /** The files that the change touches but that the time does not suffice for. */

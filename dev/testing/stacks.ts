@@ -7,7 +7,7 @@ interface Shared {
   stop(): Promise<void>;
 }
 
-export interface SharedStacks {
+interface SharedStacks {
   /** URL at which test processes ask for a stack: `GET <url>/<profile>`. */
   url: string;
   /** Stops all stacks that were started. */

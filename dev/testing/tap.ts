@@ -18,7 +18,7 @@ export interface FileResult {
   ms: number | null;
 }
 
-export interface TapReader {
+interface TapReader {
   /** Reads one line of the output of AVA. Returns the file that ended with this line, else null. */
   readLine(line: string): string | null;
   /** The results by test file, of which the path is relative to the folder of the project. */

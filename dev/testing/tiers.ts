@@ -52,8 +52,7 @@ const startsMuch = (file: string, source: string): boolean =>
   OWN_SERVERS.test(source) || (file.startsWith('test/tools/') && OWN_BROWSERS.test(source));
 
 /** Whether the slow tier runs a file. The quick tier runs all others. */
-export const isSlow = (file: string): boolean =>
-  SLOW.test(file) || startsMuch(file, readFileSync(file, 'utf8'));
+const isSlow = (file: string): boolean => SLOW.test(file) || startsMuch(file, readFileSync(file, 'utf8'));
 
 /** Returns the test files of the quick tier (`npm test`) or of the slow tier (`npm run test:slow`), sorted. */
 export const filesOf = (slow: boolean): string[] =>

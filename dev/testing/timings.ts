@@ -7,7 +7,7 @@ import { isRecord } from '../../schemas/isRecord.ts';
 export type Timings = Readonly<Record<string, number>>;
 
 /** A run of the whole slow tier that passed. */
-export interface PassedRun {
+interface PassedRun {
   /** The commit that was tested. */
   commit: string;
   date: string;

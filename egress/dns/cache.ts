@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 
 /** A cached value and its age in milliseconds. */
-export interface Cached<T> {
+interface Cached<T> {
   value: T;
   ageMs: number;
 }
 
-export interface Cache<T> {
+interface Cache<T> {
   get(key: string): Cached<T> | undefined;
   /** Stores a value, replacing an older one. @param ttlMs lifetime in milliseconds; with 0, the value is not cached */
   set(key: string, value: T, ttlMs: number): void;

@@ -4,7 +4,7 @@ import { type Head, readLines, type Warn } from './head.ts';
 import type { Reader } from './reader.ts';
 
 /** How a body is delimited (RFC 9112 section 6.3). */
-export interface Framing {
+interface Framing {
   /** Length in bytes; null when the body is chunked or ends when the connection closes. */
   length: number | null;
   chunked: boolean;

@@ -17,7 +17,7 @@ export interface Vault {
 }
 
 /** The encrypted request to the vault, and the function that decrypts its reply. */
-export interface VaultRequest {
+interface VaultRequest {
   request: Buffer;
   open(reply: Uint8Array): Record<string, unknown>;
 }

@@ -30,8 +30,7 @@ type TlsFiles =
   | 'TEMPORAL_TLS_CLIENT_KEY_PATH';
 
 /** The variables that say how to connect to Temporal. Without those of TLS, the connection is not encrypted. */
-export type TemporalEnv = Pick<Env, 'TEMPORAL_ADDRESS'> &
-  Partial<Pick<Env, TlsFiles | 'TEMPORAL_TLS_SERVER_NAME'>>;
+type TemporalEnv = Pick<Env, 'TEMPORAL_ADDRESS'> & Partial<Pick<Env, TlsFiles | 'TEMPORAL_TLS_SERVER_NAME'>>;
 
 /** Options of `Connection.connect` and `NativeConnection.connect`. */
 interface Server {

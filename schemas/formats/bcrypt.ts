@@ -2,7 +2,7 @@
 export const BCRYPT_PASSWORD_BYTES = 72;
 
 /** Maximum supported work factor, the base-2 logarithm of the number of rounds. */
-export const BCRYPT_MAX_WORK_FACTOR = 16;
+const BCRYPT_MAX_WORK_FACTOR = 16;
 
 /**
  * Format of a bcrypt hash: version, work factor in two digits, 22 characters of salt and 31 of digest in bcrypt's

@@ -1,6 +1,6 @@
 import { type Host, parseHost } from './hostname.ts';
 
-export type HostPort =
+type HostPort =
   | { kind: 'host'; host: Exclude<Host, { kind: 'invalid' }>; text: string; port: number }
   | { kind: 'invalid'; message: string };
 

@@ -1,7 +1,7 @@
 import type { Fault } from '../errors.ts';
 
 export const QR_LEVELS = ['L', 'M', 'Q', 'H'] as const;
-export type QrLevel = (typeof QR_LEVELS)[number];
+type QrLevel = (typeof QR_LEVELS)[number];
 
 /**
  * Capacity of the largest QR code (version 40) in bytes and digits (ISO/IEC 18004:2015, table 7). Of all modes,

@@ -3,13 +3,13 @@ import { isRecord } from '../isRecord.ts';
 import { escapePointer } from './pointer.ts';
 
 /** Request headers in the input of a tool: an object, or the same object as JSON text. */
-export type HeadersInput = string | Readonly<Record<string, unknown>>;
+type HeadersInput = string | Readonly<Record<string, unknown>>;
 
 /**
  * The header fields to send, in order and without `Host`; a header with several values has several entries. Valid
  * only if `faults` is empty.
  */
-export interface RequestHeaders {
+interface RequestHeaders {
   fields: (readonly [name: string, value: string])[];
   faults: Fault[];
 }

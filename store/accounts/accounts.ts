@@ -12,7 +12,7 @@ import { hashEmail } from './closeAccount.ts';
  * A change of an account's credits other than a charge or the sign-up credits: a purchase, an allowance or an
  * adjustment.
  */
-export interface Grant {
+interface Grant {
   accountId: string;
   type: Exclude<GrantDoc['type'], 'signup'>;
   /** Credits to add, or to deduct if negative. */
@@ -76,7 +76,7 @@ export interface Accounts {
 }
 
 /** Maximum number of alerts of an account. */
-export const MAX_ALERTS = 10;
+const MAX_ALERTS = 10;
 
 /** Leaves out the fields of an `AccountDoc` that an `Account` does not have. */
 const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };

@@ -23,7 +23,7 @@ interface Owner {
 }
 
 /** Passkeys by user. better-auth stores them after it has verified them; the rest is here. */
-export interface Passkeys {
+interface Passkeys {
   /** Lists the passkeys of a user, oldest first. */
   list(userId: string): Promise<Passkey[]>;
   /** Returns null if the user has no such passkey. */

@@ -5,7 +5,7 @@ import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
 import { ACCOUNT_SEARCH_INDEX, type Account, type AccountDoc } from './accountDocs.ts';
 
-export const MAX_KEYS = 25;
+const MAX_KEYS = 25;
 /** Timeout of a search on the server: a part of an address is compared with every address. */
 const SEARCH_TIMEOUT_MS = 5000;
 
@@ -13,13 +13,13 @@ const SEARCH_TIMEOUT_MS = 5000;
 const PREFIX = /^ut_[0-9A-Za-z]{1,6}/;
 
 /** A key with the address of its owner. */
-export interface FoundKey {
+interface FoundKey {
   key: ApiKeyDoc;
   email: string;
 }
 
 /** Searches of operators over all accounts. */
-export interface Search {
+interface Search {
   /** Accounts whose email address contains `part`, ignoring case, newest first. */
   accounts(part: string, page: PageRequest): Promise<Page<Account>>;
   /** Keys whose current or previous secret begins like `text`, which may be a whole key; newest first. */

@@ -2,7 +2,7 @@ import type { IndexDescription, ObjectId } from 'mongodb';
 import type { GrantOperator } from './accountDocs.ts';
 
 /** Kinds of events in the security log. */
-export const SECURITY_KINDS = [
+const SECURITY_KINDS = [
   'signed_in',
   'signed_out',
   'second_factor_failed',

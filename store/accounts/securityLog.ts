@@ -19,7 +19,7 @@ export interface Actor {
 /** An operator, whose address and device owners do not see. */
 export const OPERATOR: Actor = { address: '', userAgent: '', keyPrefix: null, isOperator: true };
 
-export interface SecurityEvent {
+interface SecurityEvent {
   accountId: string;
   kind: SecurityKind;
   actor: Actor;

@@ -22,9 +22,7 @@ export interface Report {
  * `accountId`: the account whose credits changed; null if none changed. `refundDue`: the payment reached a closed account, as
  * this report is the first to say. `mismatch`: the report contradicts earlier reports of the same payment.
  */
-export type Recorded =
-  | { status: 'recorded'; accountId: string | null; refundDue?: true }
-  | { status: 'mismatch' };
+type Recorded = { status: 'recorded'; accountId: string | null; refundDue?: true } | { status: 'mismatch' };
 
 export interface Payments {
   /**
@@ -55,7 +53,7 @@ const RETENTION_MS = 90 * 86_400_000;
  * Returns the credits to take back for refunds and disputes: the same share as that of the money, rounded down in the
  * owner's favour.
  */
-export function creditsToTake({ credits, amount, refunded, disputes }: PaymentDoc): number {
+function creditsToTake({ credits, amount, refunded, disputes }: PaymentDoc): number {
   const withheld = disputes.filter(({ stage }) => stage === 'open' || stage === 'lost');
   const lost = withheld.reduce((total, dispute) => total + dispute.amount, refunded);
   // BigInt, because the product may exceed `Number.MAX_SAFE_INTEGER`.

@@ -5,7 +5,7 @@ import type { Store } from '../mongo/mongo.ts';
 export type Omission = 'large' | 'secret';
 
 /** The input and output of a call as JSON. One that was not kept is replaced by the reason. */
-export interface CallContent {
+interface CallContent {
   input: { json: string } | { omitted: Omission };
   output: { json: string; isError: boolean } | { omitted: Omission };
 }

@@ -46,7 +46,7 @@ export interface ApiProcessDoc {
 }
 
 /** Times of a call that were measured; see `phasesOf`. */
-export interface CallTiming extends Partial<ToolTimes> {
+interface CallTiming extends Partial<ToolTimes> {
   /** Milliseconds from the arrival of the request to the end of its checks. */
   accept?: number;
   /** Milliseconds of waiting for a slot of the API process. */

@@ -5,10 +5,10 @@ import type { CallDoc } from './callDocs.ts';
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 /** Fields of an accepted call; `claim` sets the others. */
-export type NewCall = Omit<CallDoc, 'charged' | 'state' | 'code' | 'startedAt' | 'touchedAt' | 'finishedAt'>;
+type NewCall = Omit<CallDoc, 'charged' | 'state' | 'code' | 'startedAt' | 'touchedAt' | 'finishedAt'>;
 
 /** The new call, or the earlier call that holds the Idempotency-Key. */
-export type Claim = { claimed: true; call: CallDoc } | { claimed: false; call: CallDoc };
+type Claim = { claimed: true; call: CallDoc } | { claimed: false; call: CallDoc };
 
 export interface Calls {
   /**

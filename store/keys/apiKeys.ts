@@ -19,7 +19,7 @@ const PREFIX_LENGTH = 9;
 /** Maximum number of live keys (neither revoked nor expired) per account. */
 const MAX_LIVE_KEYS = 50;
 /** Maximum number of revoked and expired keys, and of revoked connections, that an account keeps. */
-export const MAX_DEAD_KEYS = 200;
+const MAX_DEAD_KEYS = 200;
 /** Interval at which the times of last use are written to MongoDB, in one batch. */
 const LAST_USED_INTERVAL_MS = 5000;
 /**
@@ -98,7 +98,7 @@ export interface NewKey extends Partial<KeyLimits> {
 /** Changes of a key; fields that are missing stay as they are. */
 export type KeyChange = Partial<KeyLimits & Pick<ApiKeyDoc, 'name' | 'tools' | 'expiresAt'>>;
 
-export interface Rotation {
+interface Rotation {
   /** How long the old secret stays valid, in milliseconds. */
   overlapMs: number;
   /** Whether to replace the new secret of a rotation whose old secret is still valid. */

@@ -5,7 +5,7 @@ import { checked } from './invariant.ts';
 import { spendField } from './keySpend.ts';
 
 /** A conditional update of an account for one call, in aggregation expressions over the account's document. */
-export interface Step {
+interface Step {
   accountId: string;
   callId: string;
   /** API key whose spend the result contains. */
@@ -28,7 +28,7 @@ export interface StepResult
 }
 
 /** Applies a ledger step to an account. Returns null if the account does not exist. */
-export type ApplyStep = (step: Step) => Promise<StepResult | null>;
+type ApplyStep = (step: Step) => Promise<StepResult | null>;
 
 /** Maximum number of steps in one update. MongoDB allows 1,000 stages per pipeline, and a step needs two. */
 const MAX_BATCH = 100;

@@ -111,7 +111,7 @@ export async function copyJournal(store: Store, accountId: string): Promise<numb
  * Copies journal entries to `calls`, `entries`, `events` and `notices` and removes copied ones from the journal. Works in
  * batches, because each write costs a disk flush.
  */
-export interface JournalCopier {
+interface JournalCopier {
   /** Copies these entries at once, as `copyEntries` does. Resolves when the copies are written. */
   copy(postings: readonly Posting[], startDispatch?: StartDispatch): Promise<void>;
   /** Copies this entry with the next batch. */

@@ -29,7 +29,7 @@ export interface Paybacks {
 }
 
 /** Number of calls that one sweep cancelled, and that it refunded. */
-export interface SweptAnswers {
+interface SweptAnswers {
   cancelled: number;
   refunded: number;
 }

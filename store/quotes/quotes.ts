@@ -13,7 +13,7 @@ export interface FeedState {
 }
 
 /** The exclusive right of a worker to fetch a feed. */
-export interface FeedLease {
+interface FeedLease {
   feed: string;
   holder: string;
   quotes: FeedState['quotes'];

@@ -21,7 +21,7 @@ export async function countSecrets(
 }
 
 /** Number of stored values that depend on a master key. */
-export interface References {
+interface References {
   key: string;
   webhookSecrets: number;
   /** Number of users whose second factor the key encrypts. */

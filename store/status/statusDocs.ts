@@ -49,7 +49,7 @@ export interface IncidentDoc {
 
 export const BROADCAST_LEVELS = ['info', 'warning'] as const;
 
-export type BroadcastLevel = (typeof BROADCAST_LEVELS)[number];
+type BroadcastLevel = (typeof BROADCAST_LEVELS)[number];
 
 /** An operator's notice on every page of the dashboard; see `broadcast.ts`. */
 export interface BroadcastDoc {

@@ -8,7 +8,7 @@ const CONTENT_RETENTION_MS = 30 * 24 * 3_600_000;
 export const MAX_CONTENTS = 1000;
 
 /** Maximum number of attempts that are kept for an account: the newest ones, and those of the last hour. */
-export const MAX_ATTEMPTS = 10_000;
+const MAX_ATTEMPTS = 10_000;
 /** Period of attempts that one run of `deleteOldAttempts` covers: twice the interval of the runs, so that one can be missed. */
 const COVERED_MS = 2 * 3_600_000;
 

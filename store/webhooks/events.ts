@@ -141,7 +141,7 @@ const LEFTOVER_AFTER_MS = 10_000;
 const TEST_EXPIRY_MS = 600_000;
 
 /** Work that a crash left undone. */
-export interface Leftovers {
+interface Leftovers {
   /** Accounts with events whose dispatch was not started, or did not end. */
   accounts: string[];
   /** Endpoints that have overdue deliveries and no backoff, so that their workflow may have ended. */

@@ -12,7 +12,7 @@ export const MAX_ENDPOINTS = 10;
 /** How long the old and the new secret are both in use after a rotation. */
 const ROTATION_MS = 24 * 3_600_000;
 
-export interface EndpointChange {
+interface EndpointChange {
   url?: string;
   events?: EventKind[] | null;
 }

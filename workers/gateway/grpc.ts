@@ -20,7 +20,7 @@ export class GrpcError extends Error {
 /** Bytes in front of a message: a flag for compression and the length. */
 const PREFIX_BYTES = 5;
 /** Maximum size of a message in bytes. Temporal's own limit is 4 MB. */
-export const MESSAGE_BYTES = 4 * 1024 * 1024;
+const MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** Encodes one message as the body of a unary request or response. */
 export function frame(message: Uint8Array): Buffer {

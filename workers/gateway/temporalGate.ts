@@ -39,7 +39,7 @@ interface Options {
   onRefusal(pool: string, method: string, reason: string): void;
 }
 
-export interface TemporalGate {
+interface TemporalGate {
   server: Http2SecureServer;
   /** Stops listening and closes every connection. */
   close(): void;

@@ -2,7 +2,7 @@ import { type Html, html } from '../frame/html.ts';
 import { count, number, typed } from './text.ts';
 
 /** A column: its parts from the bottom up, in the order of the series. */
-export interface Column {
+interface Column {
   label: string;
   /** Added to the label in the tooltip of the column. */
   note?: string;
@@ -12,7 +12,7 @@ export interface Column {
 /** Colours of the parts of a column, which carry no meaning of their own. */
 export const PART_TONES = ['part-0', 'part-1', 'part-2', 'part-3', 'part-4'] as const;
 
-export interface Series {
+interface Series {
   name: string;
   tone: 'accent' | 'bad' | (typeof PART_TONES)[number];
 }

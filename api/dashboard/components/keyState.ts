@@ -2,7 +2,7 @@ import type { KeyRow } from '../../../schemas/accountRows.ts';
 import type { Html } from '../frame/html.ts';
 import { badge } from './text.ts';
 
-export type KeyState = 'live' | 'revoked' | 'expired';
+type KeyState = 'live' | 'revoked' | 'expired';
 
 export function stateOf({ revokedAt, expiresAt }: KeyRow): KeyState {
   if (revokedAt !== null) return 'revoked';

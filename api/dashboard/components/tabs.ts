@@ -1,6 +1,6 @@
 import { type Html, html } from '../frame/html.ts';
 
-export interface Tab {
+interface Tab {
   title: string;
   content: Html;
 }

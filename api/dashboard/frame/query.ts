@@ -2,7 +2,7 @@ import type { PageRequest } from '../../../store/mongo/pages.ts';
 import type { Context } from '../../http/context.ts';
 
 /** Rows per page. */
-export const ROWS = 25;
+const ROWS = 25;
 
 /** Covers all endpoints of an account, of which there are at most ten. */
 export const ALL_ENDPOINTS: PageRequest = { limit: 100 };

@@ -17,7 +17,7 @@ import {
 } from './tables.ts';
 
 /** A page of a list of an account. */
-export interface ShownPage {
+interface ShownPage {
   /** Null if the page has no rows. */
   rows: Html | null;
   nextCursor: string | null;

@@ -60,7 +60,7 @@ export const callTable = (calls: readonly CallRow[]): Html =>
   );
 
 /** A ledger entry, and the operator who made it. */
-export type OperatorEntry = EntryRow & { operator: GrantOperator | undefined };
+type OperatorEntry = EntryRow & { operator: GrantOperator | undefined };
 
 export const entryTable = (entries: readonly OperatorEntry[], emails: OperatorEmails): Html =>
   table<OperatorEntry>(

@@ -17,7 +17,7 @@ import { accountPath, OPERATOR_PATH, operatorReceiptPath } from '../paths.ts';
 import { readinessList } from '../readinessList.ts';
 
 /** A key that a search found, with its owner. */
-export interface KeyHit {
+interface KeyHit {
   row: KeyRow;
   accountId: string;
   email: string;

@@ -21,7 +21,7 @@ export const callPath = (id: string): string => `${CALLS_PATH}/${encodeURICompon
 
 const TONES = { charged: 'good', refunded: 'bad', refused: 'bad', running: 'plain' } as const;
 
-export const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(state, TONES[state]);
+const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(state, TONES[state]);
 
 export const outcome = ({ state, code }: CallRow): Html =>
   html`${stateBadge({ state })}${

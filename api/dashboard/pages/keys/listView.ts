@@ -55,7 +55,7 @@ interface KeysPage {
 }
 
 /** Reports the first call with a key. */
-export const firstCallPath = (id: string): string => `${keyPath({ id })}/first-call`;
+const firstCallPath = (id: string): string => `${keyPath({ id })}/first-call`;
 
 /** A complete call with the key; `firstCall.js` reports when the call arrives. */
 const firstCall = ({ id, key }: MadeKey['row'], { tool, baseUrl }: NonNullable<MadeKey['example']>): Html =>

@@ -11,7 +11,7 @@ import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 
 /** An entry, and whether an operator made it; owners are not told which one. */
-export interface LedgerLine extends EntryRow {
+interface LedgerLine extends EntryRow {
   byOperator: boolean;
 }
 

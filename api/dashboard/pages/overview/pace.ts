@@ -30,7 +30,7 @@ export const sumOf = (rows: readonly Sums[]): Sums => ({
 });
 
 /** Latency in milliseconds; null without successful calls. */
-export interface Latency {
+interface Latency {
   p50: number | null;
   p95: number | null;
 }

@@ -35,10 +35,10 @@ import {
 
 /** Periods of the charts in days. */
 export const PERIODS = [7, 30, 90] as const;
-export type Period = (typeof PERIODS)[number];
+type Period = (typeof PERIODS)[number];
 /** By what the chart of credits splits its columns. */
 export const SPLITS = ['tool', 'key'] as const;
-export type Split = (typeof SPLITS)[number];
+type Split = (typeof SPLITS)[number];
 
 /** Number of keys in the table: those with the most credits. */
 const SHOWN_KEYS = 10;

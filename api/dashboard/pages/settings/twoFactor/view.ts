@@ -12,7 +12,7 @@ import { qrCode } from './qrCode.ts';
 const TITLE = 'Two-factor authentication';
 
 /** The change that was just made. */
-export type TwoFactorNews = 'on' | 'off';
+type TwoFactorNews = 'on' | 'off';
 
 const NEWS: Record<TwoFactorNews, string> = {
   on: 'Two-factor authentication is on. From now on a sign-in asks for a code.',
