@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
 import {
@@ -11,30 +9,22 @@ import {
 import type { Env } from '../../schemas/env.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Pool } from '../../schemas/pools.ts';
-import { secretFields } from '../../schemas/tool.ts';
 import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { CallContents } from '../../store/calls/callContents.ts';
-import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
-import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
+import type { Calls } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
-import { INLINE_BYTES, type ResultReference, type Results } from '../../store/calls/results.ts';
-import { budgetOf } from '../../store/ledger/keySpend.ts';
-import { retryStore, retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
-import type { CallRequest, CallResult, VaultReference } from '../../workflows/types.ts';
+import type { ResultReference, Results } from '../../store/calls/results.ts';
+import { retryStore } from '../../store/mongo/retryStore.ts';
+import type { CallResult } from '../../workflows/types.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import { type Admission, type AdmissionDependencies, createAdmission } from './admission.ts';
 import type { CallWorkflow, FailedEnd, WorkflowEnd } from './callWorkflow.ts';
-import { type Outages, unavailable } from './outages.ts';
+import type { Outages } from './outages.ts';
+import { begin, canReplay, createCallRecords, openInput, type Recorded, type Run } from './recordCall.ts';
 import { createRefunds, isReplayable, type RefundDependencies } from './refunds.ts';
 import type { Retention } from './retention.ts';
-import {
-  type Answer,
-  type CallOutcome,
-  LONGEST_CALL_MS,
-  OVERHEAD_MS,
-  policyOf,
-  type ToolCall,
-} from './toolCall.ts';
+import { createStartWorkflow } from './startWorkflow.ts';
+import { type Answer, type CallOutcome, OVERHEAD_MS, policyOf, type ToolCall } from './toolCall.ts';
 
 /** Runs tool calls: those of the API route, of the MCP endpoint, of the dashboard and of the trial. */
 export interface ToolCallService extends Pick<Admission, 'authorize' | 'validate'> {
@@ -65,53 +55,8 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   metrics: Pick<ApiMetrics, 'call'>;
 }
 
-/** A call of one request, with what its steps derive from it. */
-interface Run {
-  call: ToolCall;
-  /** When the checks of the request had ended, as `performance.now()`. */
-  since: number;
-  /** When the response is due, as `performance.now()`, which changes of the system clock do not affect. */
-  deadline: number;
-  /** Tool and input in canonical form, with which a later request with the Idempotency-Key is compared; null: not compared. */
-  canonical: string | null;
-  /** Names of the secret fields in the input. */
-  secrets: readonly string[];
-  actsOnWorld: boolean;
-}
-
-/** A call that is recorded in MongoDB: by this request, or by an earlier one with the same Idempotency-Key. */
-interface Recorded extends Run {
-  row: CallDoc;
-  replayed: boolean;
-  /** Null if the call has ended, so that only its result is read. */
-  start: Start | null;
-}
-
-/** Parameters of the start of a call's workflow. */
-interface Start {
-  request: CallRequest;
-  /** Number of calls of the account that this process runs in the pool, including this one. */
-  running: number;
-  /** Called when the workflow has been started. */
-  onStart?: (() => void) | undefined;
-}
-
-/**
- * How long the result of a call without an Idempotency-Key is kept; it is not read again after the first response.
- */
-const RESULT_KEPT_MS = 15 * 60_000;
-/**
- * How long a stored result is kept after its Idempotency-Key expires, so that a replay that has begun can still read
- * it.
- */
-const RESULT_AFTER_KEY_MS = 3_600_000;
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a slot. */
 const SLOT_WAIT_SHARE = 0.5;
-/**
- * Interval at which a call is marked as still being started. Well below the age at which the sweeper ends calls without
- * a workflow.
- */
-const TOUCH_INTERVAL_MS = 5000;
 /**
  * Maximum number of stored results of one account that a process replays at the same time, from reading them to the end of
  * the response. The largest have 50 MB.
@@ -122,34 +67,11 @@ const MAX_READS = 4;
 const REPLAY_WAIT_MS = 10_000;
 const REPLAY_RETRY_S = 5;
 
-function begin(call: ToolCall): Run {
-  const { tool, input, idempotencyKey } = call;
-  const since = performance.now();
-  // Only requests with an Idempotency-Key are compared. Canonicalizing an input of 5 MB takes tens of milliseconds.
-  const isCompared = idempotencyKey !== null && secretFields(tool).length === 0;
-  return {
-    call,
-    since,
-    deadline: since + LONGEST_CALL_MS,
-    canonical: isCompared ? (canonicalize({ tool: tool.name, input }) ?? null) : null,
-    secrets: secretFields(tool).filter((name) => name in input),
-    actsOnWorld: tool.actsOnWorld?.(input) ?? false,
-  };
-}
-
-/**
- * Whether the caller can request the result again. Calls from the dashboard cannot be replayed, because the dashboard does
- * not show the idempotency key of a form.
- */
-const canReplay = ({ call: { caller, idempotencyKey }, canonical }: Run): boolean =>
-  caller.key !== null && idempotencyKey !== null && canonical !== null;
-
-const openInput = ({ call: { input }, secrets }: Run): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
-
 /** Creates the steps of a call, here in the order in which a call takes them. */
 export function createToolCallService(deps: Dependencies): ToolCallService {
-  const { workflow, retention, calls, answers, vault, keyring, limits, log } = deps;
+  const { workflow, retention, calls, answers, vault, limits, log } = deps;
+  const records = createCallRecords(deps);
+  const startWorkflow = createStartWorkflow(deps);
   const refunds = createRefunds(deps);
   const admission = createAdmission(deps);
   const slots = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
@@ -159,60 +81,17 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
 
   async function run(call: ToolCall): Promise<Answer> {
     const run = begin(call);
-    const earlier = await findEarlier(run);
+    const earlier = await records.findEarlier(run);
     using held = new DisposableStack();
     let recorded: Recorded;
     if (earlier === null) {
       admission.admit(call);
       const slot = held.use(await takeSlot(run));
-      recorded = await claim(run, slot.held);
-    } else recorded = await replay(run, earlier);
+      recorded = await records.claim(run, slot.held);
+    } else recorded = await records.replay(run, earlier);
     // The earlier call has a slot of its own.
     if (recorded.replayed) held.dispose();
     return await answer(recorded, await complete(recorded));
-  }
-
-  async function findEarlier({ call: { caller, idempotencyKey } }: Run): Promise<CallDoc | null> {
-    if (idempotencyKey === null) return null;
-    return retryStore(() => calls.findByKey(caller.account._id, idempotencyKey));
-  }
-
-  /**
-   * Returns the earlier call with the Idempotency-Key, if it has the same input. The workflow of a running call is started
-   * again, which changes nothing unless the process that recorded the call was killed before.
-   */
-  async function replay(run: Run, row: CallDoc): Promise<Recorded> {
-    const known = row.idempotency?.fingerprint ?? null;
-    if (known === null || run.canonical === null) throw new ServiceError('idempotency_key_used');
-    if (keyring.mac('fingerprint', run.canonical, known.slice(0, known.indexOf(':'))) !== known)
-      throw new ServiceError('idempotency_key_mismatch');
-    const replayed = true;
-    // A form of the dashboard was submitted twice: this request takes over answering the call.
-    const pendingAnswer = row.pendingAnswer === undefined ? undefined : answers.fresh();
-    if (pendingAnswer !== undefined && !(await adopt(row._id, pendingAnswer))) {
-      const { pendingAnswer: pending, ...now } = (await calls.find(row._id)) ?? row;
-      if (pending !== undefined || now.idempotency === undefined)
-        throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
-      return { ...run, row: now, replayed, start: null };
-    }
-    const current = { ...row, ...(pendingAnswer !== undefined && { pendingAnswer }) };
-    if (row.state !== 'running') return { ...run, row: current, replayed, start: null };
-    // A mark that cannot be written is repeated while the workflow is being started.
-    await calls.touch(row._id).catch(() => undefined);
-    const start = { request: requestOf(run, row, 0), running: 1 };
-    return { ...run, row: current, replayed, start };
-  }
-
-  /** Takes over answering a call. @throws if MongoDB is unavailable; the call is then refunded, if it was taken over */
-  async function adopt(callId: string, pending: PendingAnswer): Promise<boolean> {
-    try {
-      return await retryStore(() => answers.adopt(callId, pending));
-    } catch (error) {
-      answers
-        .lost(callId, pending)
-        .catch((fault) => log.warn({ err: fault, callId }, 'a call that was taken over is not given up'));
-      throw error;
-    }
   }
 
   /**
@@ -233,113 +112,6 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     return queue.acquire(caller.account._id, signal).catch((error) => {
       throw new ServiceError('pool_busy', { cause: error });
     });
-  }
-
-  /** Records the call, or replays the one that was recorded with its Idempotency-Key in the meantime. */
-  async function claim(run: Run, running: number): Promise<Recorded> {
-    const { caller, tool, idempotencyKey, requestId, formId, arrivedAt } = run.call;
-    const { key, account } = caller;
-    const newCall = {
-      _id: randomUUID(),
-      accountId: account._id,
-      keyId: key?._id ?? null,
-      keyPrefix: key?.prefix ?? null,
-      tool: tool.name,
-      cost: tool.price,
-      requestId,
-      actsOnWorld: run.actsOnWorld,
-      timing: {
-        accept: Math.round(run.since - arrivedAt),
-        queue: Math.round(performance.now() - run.since),
-      },
-      ...(formId !== undefined && { formId }),
-      ...(canReplay(run) ? {} : { pendingAnswer: answers.fresh() }),
-      ...(idempotencyKey === null
-        ? {}
-        : {
-            idempotency: {
-              key: idempotencyKey,
-              fingerprint: run.canonical === null ? null : keyring.mac('fingerprint', run.canonical),
-              expiresAt: new Date(Date.now() + IDEMPOTENCY_MS),
-            },
-          }),
-    };
-    const { claimed, call: row } = await retryStore(() => calls.claim(newCall));
-    if (!claimed) return replay(run, row);
-    const request = requestOf(run, row, Math.round(performance.now() - run.since));
-    return { ...run, row, replayed: false, start: { request, running, onStart: run.call.onStart } };
-  }
-
-  /** @param waitedMs milliseconds that the call has waited for its slot */
-  function requestOf(run: Run, row: CallDoc, waitedMs: number): CallRequest {
-    const { key, account } = run.call.caller;
-    const keptUntil =
-      row.idempotency === undefined
-        ? Date.now() + RESULT_KEPT_MS
-        : row.idempotency.expiresAt.getTime() + RESULT_AFTER_KEY_MS;
-    return {
-      callId: row._id,
-      accountId: account._id,
-      requestId: row.requestId,
-      policy: policyOf(run.call.tool, run.actsOnWorld, limits, waitedMs),
-      input: openInput(run),
-      vault: null,
-      // The budget of the key whose request starts the workflow counts, also if another key claimed the call.
-      ...(key !== null && { key: budgetOf(key) }),
-      resultExpiresAt: new Date(keptUntil).toISOString(),
-    };
-  }
-
-  /** Keeps the secret fields of the input in this process until the call has ended. */
-  function keepSecrets({ call: { input }, secrets, row }: Recorded): VaultReference | null {
-    if (secrets.length === 0) return null;
-    const token = vault.put(row._id, Object.fromEntries(secrets.map((name) => [name, input[name]])));
-    return { url: deps.vaultUrl, token };
-  }
-
-  /**
-   * Moves the input to MongoDB if it is too large for a workflow payload, and returns the request with the reference.
-   */
-  async function storeLargeInput(request: CallRequest, signal: AbortSignal): Promise<CallRequest> {
-    const { callId, input } = request;
-    const json = Buffer.from(JSON.stringify(input));
-    if (json.length <= INLINE_BYTES) return request;
-    const write = () =>
-      deps.results.write(callId, json, new Date(Date.now() + RESULT_KEPT_MS), `${callId}:input`);
-    return { ...request, input: {}, storedInput: await retryStoreUntilAborted(write, signal) };
-  }
-
-  /**
-   * Starts the workflow of a call. While Temporal is unreachable this can take longer than the sweeper waits before it
-   * ends a call without a workflow; the call is therefore marked at intervals as still being started.
-   *
-   * @returns the reference to the stored input, if it was stored
-   * @throws ServiceError tool_unavailable as soon as an outage of Temporal is detected
-   */
-  async function startWorkflow(
-    recorded: Recorded,
-    { request, running, onStart }: Start,
-    timeout: AbortSignal,
-  ): Promise<ResultReference | undefined> {
-    // A call with side effects keeps waiting: refusing it would use up its Idempotency-Key, because Temporal may have
-    // started it.
-    const outage = recorded.row.actsOnWorld
-      ? new AbortController().signal
-      : deps.outages.nextOutage('temporal');
-    const signal = AbortSignal.any([timeout, outage]);
-    // A mark that cannot be written is repeated at the next interval.
-    const touch = () => void calls.touch(request.callId).catch(() => undefined);
-    const timer = setInterval(touch, TOUCH_INTERVAL_MS);
-    try {
-      const stored = await storeLargeInput(request, signal);
-      await workflow.start({ ...stored, vault: keepSecrets(recorded) }, running, signal);
-      onStart?.();
-      return stored.storedInput;
-    } catch (error) {
-      throw outage.aborted ? unavailable() : error;
-    } finally {
-      clearInterval(timer);
-    }
   }
 
   /** Requests the cancellation of a call when its caller disconnects. @returns a function that ends this */

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { Logger } from 'pino';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { Env } from '../../schemas/env.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+import { secretFields } from '../../schemas/tool.ts';
+import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
+import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
+import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
+import { budgetOf } from '../../store/ledger/keySpend.ts';
+import { retryStore } from '../../store/mongo/retryStore.ts';
+import type { CallRequest } from '../../workflows/types.ts';
+import { LONGEST_CALL_MS, policyOf, type ToolCall } from './toolCall.ts';
+
+/** A call of one request, with what its steps derive from it. */
+export interface Run {
+  call: ToolCall;
+  /** When the checks of the request had ended, as `performance.now()`. */
+  since: number;
+  /** When the response is due, as `performance.now()`, which changes of the system clock do not affect. */
+  deadline: number;
+  /** Tool and input in canonical form, with which a later request with the Idempotency-Key is compared; null: not compared. */
+  canonical: string | null;
+  /** Names of the secret fields in the input. */
+  secrets: readonly string[];
+  actsOnWorld: boolean;
+}
+
+/** A call that is recorded in MongoDB: by this request, or by an earlier one with the same Idempotency-Key. */
+export interface Recorded extends Run {
+  row: CallDoc;
+  replayed: boolean;
+  /** Null if the call has ended, so that only its result is read. */
+  start: Start | null;
+}
+
+/** Parameters of the start of a call's workflow. */
+export interface Start {
+  request: CallRequest;
+  /** Number of calls of the account that this process runs in the pool, including this one. */
+  running: number;
+  /** Called when the workflow has been started. */
+  onStart?: (() => void) | undefined;
+}
+
+/** Records calls in MongoDB, which decides which request with an Idempotency-Key starts the call. */
+export interface CallRecords {
+  /** Returns the earlier call with the Idempotency-Key; null if there is none or the request has no key. */
+  findEarlier(run: Run): Promise<CallDoc | null>;
+  /**
+   * Returns the earlier call with the Idempotency-Key, if it has the same input. The workflow of a running call is started
+   * again, which changes nothing unless the process that recorded the call was killed before.
+   *
+   * @throws ServiceError idempotency_key_used, idempotency_key_mismatch
+   */
+  replay(run: Run, row: CallDoc): Promise<Recorded>;
+  /** Records the call, or replays the one that was recorded with its Idempotency-Key in the meantime. */
+  claim(run: Run, running: number): Promise<Recorded>;
+}
+
+interface Dependencies {
+  calls: Calls;
+  answers: PendingAnswers;
+  keyring: Keyring;
+  limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;
+  log: Logger;
+}
+
+/**
+ * How long the result of a call without an Idempotency-Key is kept; it is not read again after the first response.
+ */
+export const RESULT_KEPT_MS = 15 * 60_000;
+/**
+ * How long a stored result is kept after its Idempotency-Key expires, so that a replay that has begun can still read
+ * it.
+ */
+const RESULT_AFTER_KEY_MS = 3_600_000;
+
+/** Derives from a request what the steps of its call need. */
+export function begin(call: ToolCall): Run {
+  const { tool, input, idempotencyKey } = call;
+  const since = performance.now();
+  // Only requests with an Idempotency-Key are compared. Canonicalizing an input of 5 MB takes tens of milliseconds.
+  const isCompared = idempotencyKey !== null && secretFields(tool).length === 0;
+  return {
+    call,
+    since,
+    deadline: since + LONGEST_CALL_MS,
+    canonical: isCompared ? (canonicalize({ tool: tool.name, input }) ?? null) : null,
+    secrets: secretFields(tool).filter((name) => name in input),
+    actsOnWorld: tool.actsOnWorld?.(input) ?? false,
+  };
+}
+
+/**
+ * Whether the caller can request the result again. Calls from the dashboard cannot be replayed, because the dashboard does
+ * not show the idempotency key of a form.
+ */
+export const canReplay = ({ call: { caller, idempotencyKey }, canonical }: Run): boolean =>
+  caller.key !== null && idempotencyKey !== null && canonical !== null;
+
+/** The input without its secret fields. */
+export const openInput = ({ call: { input }, secrets }: Run): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
+
+export function createCallRecords({ calls, answers, keyring, limits, log }: Dependencies): CallRecords {
+  async function findEarlier({ call: { caller, idempotencyKey } }: Run): Promise<CallDoc | null> {
+    if (idempotencyKey === null) return null;
+    return retryStore(() => calls.findByKey(caller.account._id, idempotencyKey));
+  }
+
+  async function replay(run: Run, row: CallDoc): Promise<Recorded> {
+    const known = row.idempotency?.fingerprint ?? null;
+    if (known === null || run.canonical === null) throw new ServiceError('idempotency_key_used');
+    if (keyring.mac('fingerprint', run.canonical, known.slice(0, known.indexOf(':'))) !== known)
+      throw new ServiceError('idempotency_key_mismatch');
+    const replayed = true;
+    // A form of the dashboard was submitted twice: this request takes over answering the call.
+    const pendingAnswer = row.pendingAnswer === undefined ? undefined : answers.fresh();
+    if (pendingAnswer !== undefined && !(await adopt(row._id, pendingAnswer))) {
+      const { pendingAnswer: pending, ...now } = (await calls.find(row._id)) ?? row;
+      if (pending !== undefined || now.idempotency === undefined)
+        throw new ServiceError('internal', { cause: new Error(`call ${row._id} is being refunded`) });
+      return { ...run, row: now, replayed, start: null };
+    }
+    const current = { ...row, ...(pendingAnswer !== undefined && { pendingAnswer }) };
+    if (row.state !== 'running') return { ...run, row: current, replayed, start: null };
+    // A mark that cannot be written is repeated while the workflow is being started.
+    await calls.touch(row._id).catch(() => undefined);
+    const start = { request: requestOf(run, row, 0), running: 1 };
+    return { ...run, row: current, replayed, start };
+  }
+
+  /** Takes over answering a call. @throws if MongoDB is unavailable; the call is then refunded, if it was taken over */
+  async function adopt(callId: string, pending: PendingAnswer): Promise<boolean> {
+    try {
+      return await retryStore(() => answers.adopt(callId, pending));
+    } catch (error) {
+      answers
+        .lost(callId, pending)
+        .catch((fault) => log.warn({ err: fault, callId }, 'could not give up a call that was taken over'));
+      throw error;
+    }
+  }
+
+  async function claim(run: Run, running: number): Promise<Recorded> {
+    const { caller, tool, idempotencyKey, requestId, formId, arrivedAt } = run.call;
+    const { key, account } = caller;
+    const newCall = {
+      _id: randomUUID(),
+      accountId: account._id,
+      keyId: key?._id ?? null,
+      keyPrefix: key?.prefix ?? null,
+      tool: tool.name,
+      cost: tool.price,
+      requestId,
+      actsOnWorld: run.actsOnWorld,
+      timing: {
+        accept: Math.round(run.since - arrivedAt),
+        queue: Math.round(performance.now() - run.since),
+      },
+      ...(formId !== undefined && { formId }),
+      ...(canReplay(run) ? {} : { pendingAnswer: answers.fresh() }),
+      ...(idempotencyKey === null
+        ? {}
+        : {
+            idempotency: {
+              key: idempotencyKey,
+              fingerprint: run.canonical === null ? null : keyring.mac('fingerprint', run.canonical),
+              expiresAt: new Date(Date.now() + IDEMPOTENCY_MS),
+            },
+          }),
+    };
+    const { claimed, call: row } = await retryStore(() => calls.claim(newCall));
+    if (!claimed) return replay(run, row);
+    const request = requestOf(run, row, Math.round(performance.now() - run.since));
+    return { ...run, row, replayed: false, start: { request, running, onStart: run.call.onStart } };
+  }
+
+  /** @param waitedMs milliseconds that the call has waited for its slot */
+  function requestOf(run: Run, row: CallDoc, waitedMs: number): CallRequest {
+    const { key, account } = run.call.caller;
+    const keptUntil =
+      row.idempotency === undefined
+        ? Date.now() + RESULT_KEPT_MS
+        : row.idempotency.expiresAt.getTime() + RESULT_AFTER_KEY_MS;
+    return {
+      callId: row._id,
+      accountId: account._id,
+      requestId: row.requestId,
+      policy: policyOf(run.call.tool, run.actsOnWorld, limits, waitedMs),
+      input: openInput(run),
+      vault: null,
+      // The budget of the key whose request starts the workflow counts, also if another key claimed the call.
+      ...(key !== null && { key: budgetOf(key) }),
+      resultExpiresAt: new Date(keptUntil).toISOString(),
+    };
+  }
+
+  return { findEarlier, replay, claim };
+}
