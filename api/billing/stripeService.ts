@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import Stripe from 'stripe';
+import { creditsOf } from '../../schemas/callErrors.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 
@@ -51,7 +52,7 @@ const packLine = ({ credits, amount, currency }: Pack) => ({
   price_data: {
     currency: currency.toLowerCase(),
     unit_amount: amount,
-    product_data: { name: `${credits} credits` },
+    product_data: { name: creditsOf(credits) },
   },
 });
 

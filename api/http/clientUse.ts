@@ -14,7 +14,7 @@ type Figure = Exclude<keyof ClientUse, 'client'>;
 const MOST = 20;
 const FIGURES: readonly Figure[] = ['connections', 'receivedBytes', 'unreadBytes'];
 
-/** Knows which clients hold most of this process. */
+/** The clients that use most of this process: connections, and bytes in its memory. */
 export interface ClientUses {
   /** Middleware that notes whose connection a request came on. */
   track: Middleware<State>;

@@ -4,7 +4,7 @@ import type { ApiCore } from '../core.ts';
 const SAMPLE_INTERVAL_MS = 5000;
 
 /**
- * Stores the clients that hold most of this process every five seconds until it stops, for operators.
+ * Stores the clients that use most of this process every five seconds until it stops, for operators.
  *
  * @param processId id of the lease of this process
  */

@@ -175,7 +175,8 @@ ${link}
       const levels = new Intl.ListFormat('en').format(
         thresholds.toSorted((a, b) => b - a).map((threshold) => count(threshold)),
       );
-      const text = `The balance of your Utility Tools account fell below ${levels} credits on ${minuteOf(at)}. After that call it was ${count(balance)}.
+      const lowest = Math.min(...thresholds);
+      const text = `The balance of your Utility Tools account fell below ${levels} ${levels === '1' ? 'credit' : 'credits'} on ${minuteOf(at)}. After that call it was ${count(balance)}.
 
 Buy credits or change your alerts here:
 ${link}
@@ -185,7 +186,7 @@ You get this message because you set an alert. It is sent again when the balance
       await mailer.send({
         kind: 'balance',
         to,
-        subject: `Your balance fell below ${count(Math.min(...thresholds))} credits`,
+        subject: `Your balance fell below ${count(lowest)} ${lowest === 1 ? 'credit' : 'credits'}`,
         text,
         link,
         id: _id,

@@ -21,7 +21,7 @@ export const fieldsResult = (fields: Fields, meta?: Fields): CallToolResult => (
 });
 
 /**
- * How the base64 data of the images that models read begins. Content of type `image` that a model cannot read makes clients
+ * Start of the base64 data of each image type that models can read. Content of type `image` that a model cannot read makes clients
  * fail, so other files are embedded resources.
  */
 const IMAGES: Readonly<Record<string, RegExp>> = {

@@ -23,8 +23,9 @@ export function createTrialLimit(store: Store, limit: RateLimit | null): TrialLi
   return async (address) => {
     const retryAfter = await countEvent(trials, addressKey(address));
     if (retryAfter === null) return;
+    const minutes = Math.ceil(retryAfter / 60);
     throw new ServiceError('rate_limited', {
-      detail: `An address can make ${TRIALS_BY_ADDRESS} trial calls per hour. Try again in ${Math.ceil(retryAfter / 60)} minutes, or create an account; it has free credits.`,
+      detail: `An address can make ${TRIALS_BY_ADDRESS} trial calls per hour. Try again in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}, or create an account; it has free credits.`,
       retryAfter,
     });
   };

@@ -46,7 +46,7 @@ interface Selection {
   files: string[];
   /** The files that the change touches but that the time does not suffice for. */
   leftOut: string[];
-  /** The file that the hash of the commit chose. */
+  /** The additional file, which the hash of the commit selects. */
   byHash: string | null;
   hasSharedGround: boolean;
   /** Whether the change needs the container tests. */

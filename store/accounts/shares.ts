@@ -36,7 +36,7 @@ const runningOf = ({ running }: Pick<Share, 'running'>): number =>
 
 type Clients = NonNullable<ApiProcessDoc['clients']>;
 
-/** Stores the clients that hold most of an API process. No-op if the process has ended. */
+/** Stores the clients that use most of an API process. No-op if the process has ended. */
 export async function recordClients(
   { apiProcesses }: Pick<Store, 'apiProcesses'>,
   processId: string,
@@ -45,7 +45,7 @@ export async function recordClients(
   await apiProcesses.updateOne({ _id: processId }, { $set: { clients } });
 }
 
-/** Reads what clients hold of all API processes together. @param kind which clients */
+/** Adds up what clients use of all API processes. @param kind which clients */
 async function readClients(
   { apiProcesses }: Pick<Store, 'apiProcesses'>,
   kind: keyof Clients,
@@ -64,12 +64,12 @@ async function readClients(
   return [...sums.values()];
 }
 
-/** Returns the client addresses that hold most of the API processes now, those with most connections first. For operators. */
+/** Returns the client addresses that use most of the API processes now, those with most connections first. For operators. */
 export const readAddresses = async (store: Pick<Store, 'apiProcesses'>): Promise<ClientUse[]> =>
   (await readClients(store, 'addresses')).sort((a, b) => b.connections - a.connections);
 
 /**
- * Returns the accounts that hold most of the service now: those with running calls first, by their number, then those with
+ * Returns the accounts that use most of the service now: those with running calls first, by their number, then those with
  * the most calls without a charge. For operators; reads a few hundred documents.
  */
 export async function readShares(store: Store): Promise<Share[]> {

@@ -40,7 +40,7 @@ const lift: Command = {
 const listShares: Command = {
   name: 'accounts shares',
   about:
-    'Lists the accounts that hold most of the service now: running calls, failed calls, connections, bytes, stored results.',
+    'Lists the accounts that use most of the service now: running calls, failed calls, connections, bytes, stored results.',
   options: {},
   prepare: () => async (context) => ({
     items: (await readShares(context.store)).map(({ pausedUntil, ...share }) => ({
@@ -53,7 +53,7 @@ const listShares: Command = {
 
 const listAddresses: Command = {
   name: 'addresses',
-  about: 'Lists the client addresses that hold most of the API now: connections, uploads, unread responses.',
+  about: 'Lists the client addresses that use most of the API now: connections, uploads, unread responses.',
   options: {},
   prepare: () => async (context) => ({ items: await readAddresses(context.store), nextCursor: null }),
 };

@@ -33,7 +33,7 @@ const setUser: Command = {
 const resetTwoFactor: Command = {
   name: 'users reset-two-factor',
   about:
-    'Turns off two-factor authentication of a user who has lost the authenticator app and the backup codes. Verify first who asks.',
+    'Turns off two-factor authentication of a user who has lost the authenticator app and the backup codes. First verify the identity of the person who asks.',
   options: {
     email: { value: 'E', about: 'Email address with which the user signs in.', required: true },
   },
@@ -50,7 +50,7 @@ const resetTwoFactor: Command = {
 const deletePasskeys: Command = {
   name: 'users remove-passkeys',
   about:
-    'Removes all passkeys of a user and ends the sessions. The user then signs in with the password. Verify first who asks.',
+    'Removes all passkeys of a user and ends the sessions. The user then signs in with the password. First verify the identity of the person who asks.',
   options: {
     email: { value: 'E', about: 'Email address with which the user signs in.', required: true },
   },

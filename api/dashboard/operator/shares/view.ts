@@ -71,10 +71,10 @@ export const operatorSharesPage = (
     title: 'Shares of accounts',
     menu: { viewer, section: 'Operator' },
     parent: { path: OPERATOR_PATH, name: 'Operator' },
-    main: html`<p class="lead">The accounts that hold most of the service now: running calls, calls that ended without a charge and changes of
+    main: html`<p class="lead">The accounts that use most of the service now: running calls, calls that ended without a charge and changes of
 keys and webhook endpoints in the last 24 hours, large results that wait for replays, and connections to the API with the uploads and
 unread responses on them. The page of an account can suspend it.</p>
-${shares.length === 0 ? empty(html`<p>No account holds anything.</p>`) : shareTable(shares)}
+${shares.length === 0 ? empty(html`<p>No account uses anything at the moment.</p>`) : shareTable(shares)}
 ${addresses.length === 0 ? null : addressTable(addresses)}
 <p>Connections, uploads and responses are those of some seconds ago. Behind a proxy, connections are requests in progress.</p>`,
   });

@@ -38,7 +38,7 @@ export function receiptsRoutes({ pages, core, payments, stripe }: Dashboard): vo
       const taken = await limits.takeToken?.(`receipt:${visit.viewer.account._id}`, STRIPE_RECEIPTS);
       if (taken?.allowed === false)
         throw new ServiceError('rate_limited', {
-          detail: 'At most 10 receipts of Stripe per minute. Try again later.',
+          detail: 'At most 10 receipts of Stripe can be opened per minute. Try again in a minute.',
           retryAfter: taken.retryAfterSeconds,
         });
       goTo(visit.ctx, await stripe.receiptUrl(receipt.id));
