@@ -755,7 +755,7 @@ class SslCheckInput(_SslCheckInputRequired, total=False):
     """Input of `ssl-check`."""
 
     survey: bool
-    """Whether to determine which protocol versions, cipher suites, groups and extensions the server accepts. This takes many handshakes, which the server may rate-limit or log."""
+    """Whether to scan the server for the protocol versions, cipher suites, groups and extensions that it accepts. This takes many handshakes, which the server may rate-limit or log."""
 
 
 class SslCheckOutputChainItem(TypedDict):
@@ -1052,7 +1052,7 @@ class CallPhases(TypedDict):
     accept: Union[int, None]
     """Authentication, rate limit and validation of the request."""
     queue: Union[int, None]
-    """Waiting for a place in the pool."""
+    """Waiting for a slot of the API process."""
     reserve: Union[int, None]
     """From acceptance until the price was reserved."""
     wait: Union[int, None]

@@ -290,18 +290,18 @@ export abstract class ToolMethods {
    * Host names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA
    * keys below 2048 bits is not valid. Revocation is not checked. A host that refuses the connection or
    * does not speak TLS is `target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing
-   * is sent after the handshake. With `survey`, up to a few hundred further handshakes determine what
-   * the server accepts, at most 4 at the same time. If the server closes the connection or does not
-   * answer within 3 s, the handshake is repeated while no other connection is open; if it fails again,
-   * the server counts as not accepting it. A survey that takes longer than 25 s is `target_timeout`; a
-   * server that stops answering during the survey is `target_failed`. SSL 2.0 and cipher suites that
-   * need a shared key or password (PSK, SRP, Kerberos) are not tested. A server that accepts only SSL
-   * 3.0, RC4, 3DES or suites without a certificate is `target_failed`, because its certificate cannot be
-   * read. The grade of the survey is the worst that applies: F for SSL 3.0 or a cipher suite without
-   * encryption or authentication, of export strength, or with RC4, RC2 or DES; C without TLS 1.2 and
-   * 1.3, or with 3DES, IDEA or SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without
-   * forward secrecy; A otherwise, or A+ with a post-quantum key exchange. The certificate does not
-   * affect the grade.
+   * is sent after the handshake. With `survey`, a cipher scan follows: up to a few hundred further
+   * handshakes determine what the server accepts, at most 4 at the same time. If the server closes the
+   * connection or does not answer within 3 s, the handshake is repeated while no other connection is
+   * open; if it fails again, the server counts as not accepting it. A scan that takes longer than 25 s
+   * is `target_timeout`; a server that stops answering during the scan is `target_failed`. SSL 2.0 and
+   * cipher suites that need a shared key or password (PSK, SRP, Kerberos) are not tested. A server that
+   * accepts only SSL 3.0, RC4, 3DES or suites without a certificate is `target_failed`, because its
+   * certificate cannot be read. The grade of the scan is the worst that applies: F for SSL 3.0 or a
+   * cipher suite without encryption or authentication, of export strength, or with RC4, RC2 or DES; C
+   * without TLS 1.2 and 1.3, or with 3DES, IDEA or SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a
+   * suite without forward secrecy; A otherwise, or A+ with a post-quantum key exchange. The certificate
+   * does not affect the grade.
    */
   sslCheck(input: SslCheckInput, options?: CallOptions): Promise<Result<SslCheckOutput>> {
     return this.run<SslCheckOutput>({"name":"ssl-check","hasSecrets":false}, input, options);

@@ -809,7 +809,7 @@ export interface SslCheckInput {
    */
   host: string;
   /**
-   * Whether to determine which protocol versions, cipher suites, groups and extensions the server
+   * Whether to scan the server for the protocol versions, cipher suites, groups and extensions that it
    * accepts. This takes many handshakes, which the server may rate-limit or log. Default: false.
    */
   survey?: boolean | undefined;
@@ -1223,7 +1223,7 @@ export interface Call {
   phases: {
     /** Authentication, rate limit and validation of the request. */
     accept: number | null;
-    /** Waiting for a place in the pool. */
+    /** Waiting for a slot of the API process. */
     queue: number | null;
     /** From acceptance until the price was reserved. */
     reserve: number | null;
