@@ -145,7 +145,7 @@ const WAYS: Record<string, RegExp> = {
  * Matches lines that consist of a comment. A line of code cannot start with `*`, because the formatter starts no line
  * with an operator.
  */
-const COMMENT = /^\s*(?:\/\/|\/?\*(?!.*\*\/\s*\S)).*$/gm;
+const COMMENT = /^\s*(?:\/\/|\/?\*(?!.*\*\/[ \t]*\S)).*$/gm;
 const waysIn = (text: string): string[] => {
   const code = text.replace(COMMENT, '');
   return Object.keys(WAYS).filter((name) => WAYS[name]?.test(code));

@@ -18,7 +18,14 @@ async function open() {
   const [store] = databases.stores;
   if (store === undefined) throw new Error('no database');
   const call = await openCall(store, { credits: CREDITS, price: PRICE });
-  return { store, call, [Symbol.asyncDispose]: () => databases[Symbol.asyncDispose]() };
+  const ledger = createLedger(store, fail);
+  return {
+    ...{ store, call, ledger },
+    async [Symbol.asyncDispose]() {
+      await ledger.flush();
+      await databases[Symbol.asyncDispose]();
+    },
+  };
 }
 
 const creditsOf = (store: Store, accountId: string) =>
@@ -45,9 +52,8 @@ for (const [what, set] of Object.entries({
 
 test('on an account whose credits are wrong, calls end, and no credits are taken', async (t) => {
   await using scene = await open();
-  const { store, call } = scene;
+  const { store, call, ledger } = scene;
   const { callId, accountId } = call;
-  const ledger = createLedger(store, fail);
   t.like(await ledger.reserve(call), { status: 'held', available: CREDITS - PRICE });
   await store.accounts.updateOne({ _id: accountId }, { $set: { balance: PRICE - 1 } });
 
@@ -65,8 +71,7 @@ test('on an account whose credits are wrong, calls end, and no credits are taken
 
 test('a price that is no whole number of credits reserves nothing', async (t) => {
   await using scene = await open();
-  const { store, call } = scene;
-  const ledger = createLedger(store, fail);
+  const { store, call, ledger } = scene;
   for (const price of [-1, 0.5, Number.NaN])
     await t.throwsAsync(ledger.reserve({ ...call, price }), { instanceOf: RangeError }, String(price));
   t.like(await creditsOf(store, call.accountId), { balance: CREDITS, reserved: 0 });
