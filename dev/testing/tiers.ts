@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
  * schedules (`tool.topic.test.ts`).
  */
 const SLOW =
-  /^test\/(?:(?:chaos|load|fuzz|browser|clients|bench|quality)\/|(?:tools|dashboard|deploy|schedules)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
+  /^test\/(?:(?:chaos|load|fuzz|browser|clients|bench|quality|attack)\/|(?:tools|dashboard|deploy|schedules)\/[\w-]+(?:\.[\w-]+)+\.test\.ts$)/;
 /** Matches the source of a test file that starts servers or a stack of its own, which makes it a slow one too. */
 const OWN_SERVERS = /\b(?:startStack|startOwnServers|startServers|startCopy)\(/;
 /** Matches the source of a test file of a tool that starts browsers of its own; the contract test calls these tools too. */
@@ -16,12 +16,12 @@ const OWN_BROWSERS = /\bopenBrowsers\(/;
  * time, and no light test file.
  */
 const HEAVY =
-  /^test\/(?:(?:load|chaos|fuzz|browser|clients|bench|quality)\/|tools\/(?:(?:website-screenshot|html-to-image|picture-options)\.|(?:word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test)|\S+\.browser\.)/;
+  /^test\/(?:(?:load|chaos|fuzz|browser|clients|bench|quality|attack)\/|tools\/(?:(?:website-screenshot|html-to-image|picture-options)\.|(?:word-to-pdf|smtp-test|\S+\.testssl)\.\S+\.test)|\S+\.browser\.)/;
 /**
  * Matches heavy test files that need the whole machine: they wait for queues to grow or to become empty, or use several stacks
  * beside each other.
  */
-const ALONE = /^test\/(?:load|bench)\//;
+const ALONE = /^test\/(?:load|bench|attack)\//;
 /**
  * Test files whose number of random cases an environment variable sets. The quick tier runs few cases, and the slow tier runs
  * the files again with these numbers.

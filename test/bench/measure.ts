@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Percentiles of the duration of one run of the work in milliseconds, and runs per second. */
 export interface Measured {
   p50: number;
@@ -5,11 +7,16 @@ export interface Measured {
   perSecond: number;
 }
 
-/** Runs `work` the given number of times with the given concurrency and measures it. */
+/**
+ * Runs `work` the given number of times with the given concurrency and measures it.
+ *
+ * @param pauseMs time after each run, which is not part of its duration
+ */
 export async function measure(
   times: number,
   concurrency: number,
   work: (index: number) => Promise<unknown>,
+  pauseMs = 0,
 ): Promise<Measured> {
   const durations: number[] = [];
   const began = performance.now();
@@ -20,6 +27,7 @@ export async function measure(
         const start = performance.now();
         await work(index);
         durations.push(performance.now() - start);
+        if (pauseMs > 0) await sleep(pauseMs);
       }
     }),
   );

@@ -3,7 +3,6 @@ import type { Stack, startOwnServers } from '../helpers/stack.ts';
 import { benchBrowser } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchCapacity } from './capacity.ts';
-import { benchConnections } from './connections.ts';
 import { benchFairness } from './fairness.ts';
 import type { Goal } from './goals.ts';
 import { benchHashes } from './hashes.ts';
@@ -128,20 +127,6 @@ export const createSections = (
       'two of each': { ...figures, ratio },
     };
   },
-  connections: async () =>
-    (await benchConnections(stack, sizes.connections)).map(({ attackName, call, ratio, memory }) => {
-      goals.push(
-        { figure: `hash-text during ${attackName}, p95 / idle p95`, value: ratio, atMost: 2 },
-        { figure: `API memory during ${attackName}, MB`, value: memory, atMost: 600 },
-      );
-      return {
-        'hash-text during': attackName,
-        'p50 ms': call.p50,
-        'p95 ms': call.p95,
-        'p95 ratio': ratio,
-        'API MB': memory,
-      };
-    }),
   fairness: async () =>
     (await benchFairness(servers, sizes.fairness)).map(
       ({ pool, flood, flooders, concurrency, idle, longestJob, limit, ...row }) => {

@@ -21,8 +21,6 @@ export const FULL = {
     calls: Number(env.BENCH_MODEL_CALLS ?? 1000),
     ...{ warmUp: 400, concurrency: 32, accounts: 16, idleMs: 20_000 },
   },
-  /** `share`: of the connections of each attack; `openMs`: time in which they are opened. */
-  connections: { calls: 100, warmUp: 20, share: 1, openMs: 5000 },
   /**
    * `flooders`: numbers of flooding accounts, each with a row; `only`: pools or flooding tools to measure, if any are given;
    * `calls`: of the other account; `concurrency`: open calls of a flooding account, by default the limit of running calls of
@@ -73,7 +71,6 @@ export const SHORT: Sizes = {
   site: { rounds: 1, pages: 1 },
   capacity: { share: 0.02, warmUp: 1, idleMs: 200 },
   model: { calls: 64, warmUp: 8, concurrency: 8, accounts: 2, idleMs: 200 },
-  connections: { calls: 3, warmUp: 1, share: 0.01, openMs: 200 },
   fairness: { flooders: [1], only: ['hash-text'], calls: 3, concurrency: 4, fillMs: 100 },
   start: { rounds: 1 },
   ledger: { accounts: [1, 4], pairs: 20 },
