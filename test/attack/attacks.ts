@@ -30,7 +30,6 @@ const OPEN_CALLS = 64;
 /** Milliseconds before the next request of a loop whose request was refused. */
 const REFUSED_MS = 500;
 const REPLAYS = 100;
-const ENDPOINTS = 5;
 /** Bytes of the body of a refused call, too large for a payload of a workflow. */
 const INPUT = 90_000;
 
@@ -141,21 +140,6 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     victim: hash,
     // A key, two entries of the security log, and two events with the histories of their dispatch.
     leaves: (count) => ({ mongodb: count * 3000, temporal: count * 2 * 10_000 }),
-  },
-  'deliveries to a receiver that fails': {
-    async run(scene, _share, count) {
-      const { accountKey } = accountAt(scene, 0);
-      const url = `${scene.target.replace('127.0.0.1', 'localhost')}/failing`;
-      const create = () => answerOf(send(scene, accountKey, 'account/webhooks', { url }));
-      const endpoints = await Promise.all(Array.from({ length: ENDPOINTS }, create));
-      await repeat(4, count, async (index) => {
-        const path = `account/webhooks/${endpoints[index % ENDPOINTS]?.id}/test`;
-        return (await answerOf(send(scene, accountKey, path, {}))).status === 200;
-      });
-    },
-    victim: hash,
-    // The delivery, its attempt, and what was sent and received, with the part of a history.
-    leaves: (count) => ({ mongodb: count * 3000 + ENDPOINTS * 3000, temporal: count * 8000 }),
   },
   'sign-ins': {
     run: ({ baseUrl, user }, _share, count) =>

@@ -124,7 +124,6 @@ export async function startTarget(): Promise<Target> {
     '/slow': (_, response) => setTimeout(() => response.writeHead(200, type).end(picture), SLOW_MS),
     '/busy': (_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end(page),
     '/big': (_, response) => response.writeHead(200, type).end(big),
-    '/failing': (_, response) => response.writeHead(500).end(),
   };
   const server = createServer((request, response) => {
     const answer = answers[request.url ?? ''] ?? (() => response.writeHead(200, type).end(picture));
