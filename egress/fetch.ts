@@ -1,3 +1,4 @@
+import { type CookieJar, createCookieJar } from './cookies.ts';
 import { targetFailed } from './failure.ts';
 import { REDIRECTS } from './limits.ts';
 import type { Policy } from './policy.ts';
@@ -53,8 +54,19 @@ function redirected(options: RequestOptions, status: number, from: Target, to: T
     : { ...options, headers: kept };
 }
 
+/** Adds the cookies of the chain to a request, unless its caller has set the header. */
+function withCookies(options: RequestOptions, jar: CookieJar, target: Target): RequestOptions {
+  const { headers = [] } = options;
+  const cookies = jar.header(target);
+  if (cookies === null || headers.some(([name]) => name.toLowerCase() === 'cookie')) return options;
+  // Headers are written as Latin-1. Decoding the UTF-8 bytes as Latin-1 returns the bytes that the server sent.
+  return { ...options, headers: [...headers, ['Cookie', Buffer.from(cookies).toString('latin1')]] };
+}
+
 /**
- * Sends a request and follows its redirects. The target of each redirect is parsed and vetted like the first target.
+ * Sends a request and follows its redirects. The target of each redirect is parsed and vetted like the first target. Cookies
+ * that a redirect sets are sent with the requests that follow, as browsers do, because some servers redirect a client without
+ * their cookie to the same URL again.
  *
  * @param send vets a target and sends one request to it
  * @throws ServiceError as `send`; `target_refused` for a redirect to a forbidden target, `target_failed` for too many
@@ -69,9 +81,11 @@ export async function fetchFollowing(
   let trail: Trail = { startedAt: performance.now(), redirects: [] };
   let target = first;
   let request: RequestOptions = options;
+  const jar = createCookieJar();
   for (;;) {
-    const response = await send(target, request, trail);
+    const response = await send(target, withCookies(request, jar, target), trail);
     try {
+      jar.store(response.headers, target);
       const location = locationOf(response);
       if (location === null) return response;
       const { startedAt, redirects } = trail;

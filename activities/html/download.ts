@@ -1,3 +1,4 @@
+import type { Header } from '../../egress/response.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { isHtml } from './sniff.ts';
@@ -17,8 +18,11 @@ export interface Page {
 const DOWNLOAD_MS = 15_000;
 /** Largest page in bytes, after decompression. */
 export const PAGE_BYTES = 5 * 1024 * 1024;
-/** The Accept header that browsers send when they load a page. */
-const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+/** The headers for content negotiation that browsers send when they load a page, without which some servers refuse it. */
+export const PAGE_HEADERS: readonly Header[] = [
+  ['Accept', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'],
+  ['Accept-Language', 'en-US,en;q=0.9'],
+];
 
 /**
  * Downloads a page and follows redirects.
@@ -32,7 +36,7 @@ export async function downloadPage(
 ): Promise<Page> {
   const target = egress.parseTarget(url, { kind: 'url', pointer: '/url' });
   using response = await egress.fetch(target, {
-    headers: [['Accept', ACCEPT]],
+    headers: PAGE_HEADERS,
     maxBytes: PAGE_BYTES,
     signal,
     deadline: Math.min(deadline, Date.now() + DOWNLOAD_MS),

@@ -24,13 +24,19 @@ const percentDecode = (text: string): string =>
     ),
   );
 
+/** A route of an application that runs in the page, `#/users` or `#!/users`; scripts read it, and no element is named so. */
+const ROUTE = /^!?\//;
+
 /**
  * Returns the part of a URL's fragment that names a place in the page, without a fragment directive such as `:~:text=…`
- * (WICG "URL Fragment Text Directives").
+ * (WICG "URL Fragment Text Directives"); '' for a route of an application.
  *
  * @param hash the `hash` of a URL
  */
-export const fragmentOf = (hash: string): string => hash.replace(/^#/, '').replace(/:~:.*$/s, '');
+export function fragmentOf(hash: string): string {
+  const fragment = hash.replace(/^#/, '').replace(/:~:.*$/s, '');
+  return ROUTE.test(fragment) ? '' : fragment;
+}
 
 /** GitHub prefixes the ids of user content with this; its script also finds elements by the id without the prefix. */
 const GITHUB_PREFIX = 'user-content-';

@@ -3,7 +3,7 @@ import type { Guard } from '../../egress/guard.ts';
 import type { GuardedResponse } from '../../egress/response.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Offload } from '../decoders/offload.ts';
-import { PAGE_BYTES } from '../html/download.ts';
+import { PAGE_BYTES, PAGE_HEADERS } from '../html/download.ts';
 import { fragmentOf } from '../html/fragments.ts';
 import type { Link } from '../html/links.ts';
 import { isHtml } from '../html/sniff.ts';
@@ -88,6 +88,7 @@ async function request(href: string, fragments: readonly string[], options: Chec
     const target = egress.parseTarget(withoutCredentials(href), { kind: 'url', pointer: '' });
     // Without fragments the body is not read. Disposing of the response closes the connection.
     using response = await egress.fetch(target, {
+      headers: PAGE_HEADERS,
       maxBytes: PAGE_BYTES,
       overflow: 'truncate',
       maxRedirects: REDIRECTS,

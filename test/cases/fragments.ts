@@ -26,7 +26,6 @@ export const FRAGMENTS: Readonly<Record<string, boolean>> = {
   'in-comment': false,
   'in-noscript': false,
   'user-content-id': false,
-  '/route': false,
   '0': true,
   // Cases of the fixtures of lychee, another link checker.
   'colon%3Akept': true,

@@ -470,6 +470,39 @@ test('fragments are looked up in the page they link to, and each page is read on
   t.false(byUrl.has('/target#'));
 });
 
+test('routes of applications in the page are no fragments of it', async (t) => {
+  const routes = ['#/users', '#!/users/1', '#/', '#!/', '#!/a:~:text=b'];
+  const others = ['#!users', '#users/1', '#?/users'];
+  const site = await startSite(t, {
+    '/': pageOf([...routes, ...others].map((hash) => `/app${hash}`)),
+    '/app': '<p id=app>',
+  });
+  const { links } = await check(`${site.origin}/`, { checkFragments: true });
+  t.deepEqual(
+    recordsAt(links).map(({ broken }) => broken),
+    [...routes.map(() => false), ...others.map(() => true)],
+  );
+});
+
+test('links are requested with the headers of a browser, and with the cookies that their redirects set', async (t) => {
+  const site = await startSite(t, {
+    '/': pageOf(['/negotiated', '/walled']),
+    '/negotiated': ({ headers }, response) => {
+      const html = headers.accept?.startsWith('text/html') === true;
+      response.writeHead(html && headers['accept-language'] !== undefined ? 200 : 406).end();
+    },
+    '/walled': ({ headers }, response) => {
+      if (headers.cookie === 'seen=1') response.end('in');
+      else response.writeHead(302, { Location: '/walled', 'Set-Cookie': 'seen=1; Path=/' }).end();
+    },
+  });
+  const { links } = await check(`${site.origin}/`);
+  t.deepEqual(
+    recordsAt(links).map(({ statusCode }) => statusCode),
+    [200, 200],
+  );
+});
+
 test('on GitHub, fragments also name ids of user content', (t) => {
   const anchors = new Set(['user-content-install', 'readme']);
   t.true(hasFragment(anchors, 'install', 'github.com'));
