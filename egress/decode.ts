@@ -9,7 +9,7 @@ import {
 } from 'node:zlib';
 import { ServiceError } from '../schemas/errors.ts';
 import { targetFailed } from './failure.ts';
-import { CODINGS, RATIO, RATIO_FLOOR, ZSTD_WINDOW_LOG } from './limits.ts';
+import { RATIO, RATIO_FLOOR, ZSTD_WINDOW_LOG } from './limits.ts';
 import { splitFrames } from './zstd.ts';
 
 type Bytes = AsyncIterable<Buffer>;
@@ -28,29 +28,47 @@ const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 };
 
-/** Thrown when a body exceeds its size limit or the decompression ratio. */
+/**
+ * Codings that this service does not decode: those of the IANA registry of HTTP content codings, and compression formats that
+ * servers name without registration.
+ */
+const UNDECODED: ReadonlySet<string> = new Set([
+  ...['aes128gcm', 'compress', 'x-compress', 'dcb', 'dcz', 'exi', 'pack200-gzip'],
+  ...['aesgcm', 'sdch', 'bzip2', 'x-bzip2', 'bzip', 'x-bzip', 'lzma', 'x-lzma', 'xz', 'x-xz', 'lzip', 'lz4'],
+  ...['snappy', 'x-snappy-framed', 'peerdist', 'xpress', 'brotli'],
+]);
+
+/** The limit of a body: its size, or its growth by decompression. */
+export type BodyLimit = 'size' | 'ratio';
+
+/** Thrown when a body exceeds one of its limits. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge';
+  readonly limit: BodyLimit;
+  constructor(limit: BodyLimit) {
+    super(limit);
+    this.limit = limit;
+  }
 }
 
 /**
- * Reads the codings of a Content-Encoding header, in the order in which the server applied them; null when one of them is
- * unknown and the body therefore cannot be decoded.
+ * Reads the content codings of a response, in the order in which the server applied them; null when one of them is not
+ * supported and the body therefore cannot be decoded. Words that name no coding, such as `none`, `UTF-8` or `aws-chunked`, are
+ * ignored, as browsers do.
  *
- * @throws ServiceError `target_failed` when there are more than `CODINGS`
+ * @param field value of the Content-Encoding header; null when there is none
  */
 export function readCodings(field: string | null): string[] | null {
-  const codings = (field ?? '')
+  const words = (field ?? '')
     .toLowerCase()
     .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  if (codings.length > CODINGS)
-    throw targetFailed('protocol', {
-      detail: `The target encoded the response body more than ${CODINGS} times.`,
-    });
-  return codings.every((coding) => Object.hasOwn(DECODERS, coding)) ? codings : null;
+    .map((word) => word.trim());
+  if (words.some((word) => UNDECODED.has(word))) return null;
+  return words.filter((word) => Object.hasOwn(DECODERS, word));
 }
+
+/** Whether `decode` supports a coding. */
+export const isDecoded = (coding: string): boolean => Object.hasOwn(DECODERS, coding);
 
 async function* decodeOne(source: Bytes, coding: string): Bytes & AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
@@ -99,7 +117,7 @@ export async function* decode(
       const left = most() - given;
       if (chunk.length > left) {
         if (left > 0) yield chunk.subarray(0, left);
-        throw new TooLarge();
+        throw new TooLarge(most() < maxBytes ? 'ratio' : 'size');
       }
       given += chunk.length;
       yield chunk;

@@ -5,6 +5,7 @@ import { type Limits, startClock } from './clock.ts';
 import { type ConnectOptions, connect as connectDirectly, type Dial, dialTcp } from './connect.ts';
 import { type FetchOptions, fetchFollowing } from './fetch.ts';
 import type { Gateway } from './gateway.ts';
+import { reportWriteErrorsLast } from './http1/patientWrites.ts';
 import { createOwnAddresses, type IsOwn } from './own.ts';
 import { createPolicy } from './policy.ts';
 import { type FilteringProxy, type ProxyOptions, startProxy } from './proxy.ts';
@@ -14,6 +15,7 @@ import { createRoots, type RootOf } from './roots.ts';
 import { type RequestOptions, sendRequest, writeHeaders } from './sendRequest.ts';
 import { parseTarget, type Target, type TargetKind } from './target.ts';
 import { certificateFaults, startTls, type TlsOptions } from './tls.ts';
+import { splitRecords } from './tlsRecords.ts';
 import { type Vetted, vet as vetDirectly } from './vet.ts';
 
 export type { Socket, TLSSocket };
@@ -96,9 +98,12 @@ export function createGuard({
     try {
       const vetted = await vet(target, clock);
       socket = await connect(vetted, clock);
+      reportWriteErrorsLast(socket);
       let certificateFault: string | null = null;
+      let isCut = (): boolean => false;
       if (url.secure) {
-        const secure = await startTls(socket, vetted, ca, {
+        const records = splitRecords(socket);
+        const secure = await startTls(records.stream, vetted, ca, {
           signal: clock.signal,
           deadline: clock.deadline,
           verify,
@@ -107,9 +112,11 @@ export function createGuard({
           const { chain, host } = certificateFaults(secure, vetted);
           certificateFault = chain ?? host;
         }
+        const hasClosed = records.watch(secure);
+        isCut = () => !hasClosed();
         socket = secure;
       }
-      const message = await sendRequest(socket, url, headers, options);
+      const message = await sendRequest(socket, url, headers, { ...options, isCut });
       return readResponse({ message, url, clock, trail, certificateFault, maxBytes, overflow });
     } catch (error) {
       clock[Symbol.dispose]();

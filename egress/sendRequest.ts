@@ -4,7 +4,7 @@ import { invalidInput } from '../schemas/errors.ts';
 import type { ResponseWarning } from '../schemas/formats/responseWarnings.ts';
 import type { Limits } from './clock.ts';
 import { targetFailed } from './failure.ts';
-import { type Message, readBody, readFraming } from './http1/body.ts';
+import { type Message, type Observed, readBody, readFraming } from './http1/body.ts';
 import { type Head, type Header, readHead, type Warn } from './http1/head.ts';
 import { createReader, type Reader } from './http1/reader.ts';
 import { INTERIM_RESPONSES } from './limits.ts';
@@ -25,10 +25,14 @@ export interface RequestOptions extends Limits {
   verify?: 'enforce' | 'report';
 }
 
-const DEFAULT_HEADERS: readonly Header[] = [
+/**
+ * The headers to send unless given. A range is requested of the unencoded representation, as browsers do (Fetch Standard,
+ * HTTP-network-or-cache fetch): a part of encoded bytes could not be decoded.
+ */
+const defaultHeaders = (given: ReadonlySet<string>): Header[] => [
   ['User-Agent', 'Mozilla/5.0 (compatible; utility-tools-api)'],
   ['Accept', '*/*'],
-  ['Accept-Encoding', 'gzip, deflate, br, zstd'],
+  ['Accept-Encoding', given.has('range') ? 'identity' : 'gzip, deflate, br, zstd'],
 ];
 /** Connection-specific headers and Content-Length, which this client sets itself and callers must not set. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -70,7 +74,7 @@ export function writeHeaders(
   const length = body === undefined || body === null ? 0 : Buffer.byteLength(body);
   const all: Header[] = [
     ...(given.has('host') ? [] : [['Host', url.host] as const]),
-    ...DEFAULT_HEADERS.filter(([name]) => !given.has(name.toLowerCase())),
+    ...defaultHeaders(given).filter(([name]) => !given.has(name.toLowerCase())),
     ...headers,
     ...(length > 0 || WITH_CONTENT.has(method) ? [['Content-Length', `${length}`] as const] : []),
     ['Connection', 'close'],
@@ -86,12 +90,14 @@ function writeHead(method: string, { path }: WebParts, headers: readonly string[
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
 }
 
-async function readFinalHead(reader: Reader, warn: Warn): Promise<Head> {
-  for (let interim = 0; interim <= INTERIM_RESPONSES; interim += 1) {
+async function readHeads(reader: Reader, warn: Warn): Promise<Pick<Message, 'interim'> & Head> {
+  const interim: Head[] = [];
+  while (interim.length <= INTERIM_RESPONSES) {
     const head = await readHead(reader, warn);
     if (head.status === 101)
       throw targetFailed('protocol', { detail: 'The target switched to another protocol (status 101).' });
-    if (head.status >= 200) return head;
+    if (head.status >= 200) return { ...head, interim };
+    interim.push(head);
   }
   throw targetFailed('protocol', {
     detail: `The target sent more than ${INTERIM_RESPONSES} interim responses (1xx).`,
@@ -113,7 +119,7 @@ export async function sendRequest(
   socket: Socket,
   url: WebParts,
   headers: readonly string[],
-  { method = 'GET', body }: RequestOptions,
+  { method = 'GET', body, isCut = () => false }: RequestOptions & Partial<Pick<Observed, 'isCut'>>,
 ): Promise<Message> {
   const reader = createReader(socket);
   const warnings = new Set<ResponseWarning>();
@@ -121,12 +127,14 @@ export async function sendRequest(
   try {
     socket.write(writeHead(method, url, headers));
     if (body !== undefined && body !== null) socket.write(body);
-    const head = await readFinalHead(reader, warn);
+    const head = await readHeads(reader, warn);
     const framing = readFraming(head, method, warn);
+    const trailers: Header[] = [];
     return {
       ...head,
       framing,
-      body: readBody(reader, framing, warn),
+      body: readBody(reader, framing, { warn, trailers, isCut }),
+      trailers,
       warnings,
       close: () => socket.destroy(),
     };

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import { type Limits, startClock } from './clock.ts';
 import { readSocketError, targetFailed } from './failure.ts';
-import { verifyErrorOf } from './verification.ts';
+import { explainCertificate, verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
 
 export interface TlsOptions
@@ -58,7 +58,7 @@ export function certificateFaults(
  * @throws ServiceError `target_failed`, `target_timeout`, `deadline_exceeded`; the signal's reason
  */
 export async function startTls(
-  socket: Socket,
+  socket: Duplex,
   vetted: Vetted,
   ca: readonly string[] | undefined,
   { verify = 'enforce', observe, signal, deadline, ...tls }: TlsOptions,
@@ -91,7 +91,7 @@ export async function startTls(
     socket.destroy();
     // Node sets authorizationError when it has rejected the certificate.
     const failure = secure.authorizationError
-      ? targetFailed('certificate', { cause: error })
+      ? targetFailed('certificate', { detail: explainCertificate(error), cause: error })
       : readSocketError(error);
     throw clock.explain(failure);
   }

@@ -51,3 +51,24 @@ export function verifyErrorOf(socket: TLSSocket): string | null | undefined {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.message;
   return NAMES[error.message] ?? code;
 }
+
+/** Common faults of certificates in words, by OpenSSL's or Node's error code. */
+const REASONS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends at a root that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'an issuer in its chain is missing or not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is missing or not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is missing or not trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it is not for this host',
+};
+
+/** Returns the detail of a `target_failed` error for the error with which Node rejected a certificate. */
+export function explainCertificate(error: unknown): string {
+  if (!(error instanceof Error)) return 'The certificate of the target is not valid.';
+  const named = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = NAMES[error.message] ?? named;
+  const reason = REASONS[code] ?? error.message;
+  return `The certificate of the target is not valid: ${reason}${code === '' ? '' : ` (${code})`}.`;
+}

@@ -39,8 +39,8 @@ async function runJob({ job, input }: Task): Promise<Outcome<unknown>> {
     if (error instanceof ServiceError && error.code !== 'corrupt_source')
       return { code: error.code, detail: error.detail, members: error.members };
     if (isOutOfMemory(error)) {
-      const { code, detail, members } = new ServiceError('source_too_large');
-      return { code, detail, members };
+      const detail = 'Decoding the file needs more memory than this tool allows.';
+      return { code: 'source_too_large', detail, members: {} };
     }
     if (error instanceof ServiceError)
       return { code: error.code, detail: error.detail, members: error.members };

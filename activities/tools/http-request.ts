@@ -57,6 +57,11 @@ export async function run(
     statusCode: response.status,
     headers: groupHeaders(response.headers),
     ...text,
+    trailers: groupHeaders(response.trailers),
+    interimResponses: response.interim.map(({ status, headers: fields }) => ({
+      statusCode: status,
+      headers: groupHeaders(fields),
+    })),
     warnings: [...response.warnings],
     elapsedMs: Math.round(performance.now() - startedAt),
   };

@@ -1,6 +1,6 @@
 import type { ResponseWarning } from '../../schemas/formats/responseWarnings.ts';
 import { targetFailed } from '../failure.ts';
-import { type Head, readLines, type Warn } from './head.ts';
+import { type Head, type Header, readTrailers, type Warn } from './head.ts';
 import type { Reader } from './reader.ts';
 
 /** How a body is delimited (RFC 9112 section 6.3). */
@@ -14,12 +14,25 @@ interface Framing {
 
 /** A final response whose body has not been read. */
 export interface Message extends Head {
+  /** The interim responses (1xx) before it, in order. */
+  interim: readonly Head[];
   framing: Framing;
   /** The body with `chunked` decoded; all other codings are still applied. */
   body: AsyncIterable<Buffer>;
+  /** Headers after a chunked body; complete after the body has been read. */
+  trailers: readonly Header[];
   /** Deviations from the HTTP standard; complete after the body has been read. */
   warnings: ReadonlySet<ResponseWarning>;
   close(): void;
+}
+
+/** What the end of a body tells beside its bytes. */
+export interface Observed {
+  warn: Warn;
+  /** Receives the headers of the trailer section. */
+  trailers: Header[];
+  /** Whether the connection, which has ended, may have been cut off: it used TLS and ended without `close_notify`. */
+  isCut: () => boolean;
 }
 
 /** Maximum length in bytes of the line before a chunk, with the chunk's size and its extensions, which are ignored. */
@@ -86,7 +99,7 @@ async function readChunkLine(reader: Reader, warn: Warn): Promise<string> {
   return line.replace(/\r$/, '');
 }
 
-async function* readChunks(reader: Reader, warn: Warn): AsyncGenerator<Buffer> {
+async function* readChunks(reader: Reader, { warn, trailers }: Observed): AsyncGenerator<Buffer> {
   for (;;) {
     const [, digits] = CHUNK_LINE.exec(await readChunkLine(reader, warn)) ?? [];
     if (digits === undefined) throw targetFailed('protocol');
@@ -95,24 +108,29 @@ async function* readChunks(reader: Reader, warn: Warn): AsyncGenerator<Buffer> {
     yield* readExactly(reader, size);
     if ((await readChunkLine(reader, warn)) !== '') throw targetFailed('protocol');
   }
-  // Reads and discards the trailer section.
-  await readLines(reader, warn);
+  trailers.push(...(await readTrailers(reader, warn)));
 }
 
-async function* readToEnd(reader: Reader): AsyncGenerator<Buffer> {
+async function* readToEnd(reader: Reader, { warn, isCut }: Observed): AsyncGenerator<Buffer> {
   for (;;) {
     const chunk = await reader.some(Infinity);
-    if (chunk === null) return;
+    if (chunk === null) break;
     yield chunk;
   }
+  if (isCut()) warn('missing_close_notify');
 }
 
 /**
  * Reads a body and decodes `chunked`; other codings stay applied.
  *
+ * @param observed receives what else the end of the body tells
  * @throws ServiceError `target_failed` for a body that is cut off or is not a valid sequence of chunks
  */
-export function readBody(reader: Reader, { length, chunked }: Framing, warn: Warn): AsyncGenerator<Buffer> {
-  if (chunked) return readChunks(reader, warn);
-  return length === null ? readToEnd(reader) : readExactly(reader, length);
+export function readBody(
+  reader: Reader,
+  { length, chunked }: Framing,
+  observed: Observed,
+): AsyncGenerator<Buffer> {
+  if (chunked) return readChunks(reader, observed);
+  return length === null ? readToEnd(reader, observed) : readExactly(reader, length);
 }

@@ -89,7 +89,7 @@ function readFields(lines: readonly string[], warn: Warn): Header[] {
  *
  * @throws ServiceError `target_failed` when the lines exceed 64 KiB in total or the connection ends first
  */
-export async function readLines(reader: Reader, warn: Warn): Promise<string[]> {
+async function readLines(reader: Reader, warn: Warn): Promise<string[]> {
   const lines: string[] = [];
   let left = HEADER_BYTES;
   for (;;) {
@@ -99,6 +99,10 @@ export async function readLines(reader: Reader, warn: Warn): Promise<string[]> {
     lines.push(line);
   }
 }
+
+/** Reads the trailer section of a chunked body. @throws ServiceError as `readHead` */
+export const readTrailers = async (reader: Reader, warn: Warn): Promise<Header[]> =>
+  readFields(await readLines(reader, warn), warn);
 
 /**
  * Reads the status line and the headers of a response. Like curl, it accepts deviations from the standard that do not change

@@ -12,6 +12,8 @@ export const RESPONSE_WARNINGS = {
   repeated_content_length: '`Content-Length` is repeated with the same value',
   length_and_transfer_encoding: '`Content-Length` was ignored because of `Transfer-Encoding`',
   repeated_chunked: '`Transfer-Encoding` names `chunked` more than once; it was decoded once',
+  missing_close_notify:
+    'the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off',
 } as const;
 
 export type ResponseWarning = keyof typeof RESPONSE_WARNINGS;

@@ -15,6 +15,12 @@ const UNKNOWN_TYPE = 'application/octet-stream';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
+/** Header fields by lower-case name. */
+const headerFields = {
+  type: 'object',
+  additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
+} as const;
+
 export default defineTool({
   name: 'http-request',
   title: 'HTTP request',
@@ -22,11 +28,15 @@ export default defineTool({
     'Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every ' +
     'status of the target is a result. Redirects are not followed: the result is the 3xx response with its `location`. ' +
     'Content and transfer codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an ' +
-    'unknown coding the body is returned undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that ' +
-    'grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public ' +
+    'coding that is not supported, and for a part (206) of an encoded body, the body is returned undecoded in base64. Words in ' +
+    '`Content-Encoding` that name no coding, such as `none` or `UTF-8`, are ignored, as browsers do. The decoded body may have at ' +
+    'most 5 MB. A larger body, or one above 1 MB that ' +
+    'grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. The headers may have at most ' +
+    '64 KiB and 500 lines. Non-public ' +
     'addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid ' +
-    'certificate, or a response that cannot be read or ends early is `target_failed`. Rules of HTTP that a readable response ' +
-    'violates are listed in `warnings`. No complete response within 30 ' +
+    'certificate, or a response that cannot be read or ends early is `target_failed`; `detail` has the reason. A response that ' +
+    'arrives before the request is sent completely, such as 413, is returned even if the target then closes the connection. Rules ' +
+    'of HTTP that a readable response violates are listed in `warnings`. No complete response within 30 ' +
     's is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when ' +
     'the caller disconnects.',
   price: 2,
@@ -43,7 +53,8 @@ export default defineTool({
           'values sends the header once for each value. At most 100 headers and 32 KB. Non-ASCII characters are sent ' +
           'as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` ' +
           'and `Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and ' +
-          '`Accept-Encoding` are added unless given; `Content-Type` is not added.',
+          '`Accept-Encoding` are added unless given; `Content-Type` is not added. With `Range`, the added `Accept-Encoding` is ' +
+          '`identity`, so that the part is readable.',
         oneOf: [
           {
             type: 'object',
@@ -72,8 +83,7 @@ export default defineTool({
         description: 'HTTP status code returned by the target.',
       },
       headers: {
-        type: 'object',
-        additionalProperties: { type: ['string', 'array'], items: { type: 'string' } },
+        ...headerFields,
         description:
           'All response headers, with names in lower case. A repeated header, such as `set-cookie`, is an array of ' +
           'its values in order.',
@@ -91,6 +101,30 @@ export default defineTool({
           'Encoding of `body`: `text`, or `base64` for images, audio, video, fonts and other content that is ' +
           'not text.',
       },
+      trailers: {
+        ...headerFields,
+        description:
+          'Headers that followed a chunked body, in the same form as `headers`; empty if there are none.',
+      },
+      interimResponses: {
+        type: 'array',
+        description:
+          'Interim responses (1xx, such as 103 Early Hints) before the response, in order; empty if there are none. At most 10.',
+        items: {
+          type: 'object',
+          properties: {
+            statusCode: {
+              type: 'integer',
+              minimum: 100,
+              maximum: 199,
+              description: 'HTTP status code of the interim response.',
+            },
+            headers: { ...headerFields, description: 'Its headers, in the same form as `headers`.' },
+          },
+          required: ['statusCode', 'headers'],
+          additionalProperties: false,
+        },
+      },
       warnings: {
         type: 'array',
         items: { type: 'string', enum: RESPONSE_WARNING_CODES },
@@ -103,7 +137,16 @@ export default defineTool({
           'Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS.',
       },
     },
-    required: ['statusCode', 'headers', 'body', 'bodyEncoding', 'warnings', 'elapsedMs'],
+    required: [
+      'statusCode',
+      'headers',
+      'body',
+      'bodyEncoding',
+      'trailers',
+      'interimResponses',
+      'warnings',
+      'elapsedMs',
+    ],
     additionalProperties: false,
   },
   examples: [
@@ -114,6 +157,8 @@ export default defineTool({
         headers: { 'content-type': 'text/html', 'content-length': `${EXAMPLE_PAGE.length}` },
         body: EXAMPLE_PAGE,
         bodyEncoding: 'text',
+        trailers: {},
+        interimResponses: [],
         warnings: [],
         elapsedMs: 42,
       },

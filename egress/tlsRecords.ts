@@ -1,0 +1,67 @@
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+
+/** Bytes of the header of a TLS record: type, version, length (RFC 8446 section 5.1). */
+const HEADER_BYTES = 5;
+
+/** A connection on which TLS can be started, and which observes how TLS ended. */
+export interface RecordStream {
+  stream: Duplex;
+  /**
+   * After the end of the connection: whether the server's last record contained no data. It is then the alert `close_notify`
+   * (RFC 8446 section 6.1), without which the data may be cut off.
+   *
+   * @param secure the TLS socket on the stream
+   */
+  watch(secure: TLSSocket): () => boolean;
+}
+
+/**
+ * Passes the bytes of a socket on, one TLS record at a time. Node reports the same end of a connection with and without
+ * `close_notify`; and alerts of TLS 1.3 are encrypted, so that only their lack of data tells them from other records.
+ */
+export function splitRecords(socket: Socket): RecordStream {
+  let rest: Buffer = Buffer.alloc(0);
+  const stream = new Duplex({
+    read: () => void socket.resume(),
+    write: (chunk, encoding, done) => void socket.write(chunk, encoding, done),
+    final: (done) => void socket.end(done),
+    destroy(error, done) {
+      socket.destroy();
+      done(error);
+    },
+  });
+  socket.on('data', (chunk: Buffer) => {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let wanted = true;
+    while (rest.length >= HEADER_BYTES) {
+      const size = HEADER_BYTES + rest.readUInt16BE(3);
+      if (rest.length < size) break;
+      wanted = stream.push(rest.subarray(0, size));
+      rest = rest.subarray(size);
+    }
+    if (!wanted) socket.pause();
+  });
+  socket.on('end', () => {
+    if (rest.length > 0) stream.push(rest);
+    stream.push(null);
+  });
+  socket.on('error', (error) => void stream.destroy(error));
+  socket.on('close', () => void stream.destroy());
+  return {
+    stream,
+    watch(secure) {
+      let before = 0;
+      let after = 0;
+      // The first listener runs before the data is decrypted, the second one after that.
+      stream.prependListener('data', () => {
+        before = secure.bytesRead;
+      });
+      stream.on('data', () => {
+        after = secure.bytesRead;
+      });
+      return () => before === after;
+    },
+  };
+}
