@@ -1,13 +1,16 @@
 import type { DnsServer } from '../schemas/envValues.ts';
 import { ServiceError } from '../schemas/errors.ts';
 import { startClock } from './clock.ts';
-import { ask } from './dns/ask.ts';
+import { ask, UnusableReply } from './dns/ask.ts';
 import { createCache } from './dns/cache.ts';
 import { createInFlight } from './dns/inFlight.ts';
 import { aged, type Lookup, readLookup } from './dns/lookup.ts';
-import type { Reply } from './dns/message.ts';
-import type { RecordType } from './dns/record.ts';
+import { RCODE, type Reply } from './dns/message.ts';
+import { type RecordType, TYPE_CODES } from './dns/record.ts';
 import { systemServers } from './dns/servers.ts';
+import { ROOT_ANCHORS } from './dnssec/anchors.ts';
+import { type RawReply, readRawRecords } from './dnssec/records.ts';
+import { type TrustAnchor, type Verdict, validate } from './dnssec/validate.ts';
 
 /** Timeout in milliseconds of one query to one DNS server, including the retry over TCP. */
 const TRY_MS = 2_500;
@@ -40,6 +43,16 @@ export interface Resolver {
    */
   lookup(name: string, type: RecordType, options: LookupOptions): Promise<Lookup>;
   /**
+   * Looks up the records of one type, although they may be bogus, and validates them by DNSSEC.
+   *
+   * @throws ServiceError as `lookup`
+   */
+  lookupValidated(
+    name: string,
+    type: RecordType,
+    options: LookupOptions,
+  ): Promise<{ lookup: Lookup; verdict: Verdict }>;
+  /**
    * Looks up the A and AAAA records of a name in parallel.
    *
    * @throws ServiceError as `lookup`, and `host_not_found` when the name has no address
@@ -52,6 +65,8 @@ interface ResolverOptions {
   servers: DnsServer[] | null;
   /** Size limit of the cache, in characters of JSON. Default 8 million. */
   cacheSize?: number;
+  /** Trusted keys of the root zone. Default: those that IANA publishes. */
+  anchors?: readonly TrustAnchor[];
   /** Monotonic clock of the cache, in milliseconds. Default: `performance.now`. */
   now?: () => number;
 }
@@ -76,13 +91,14 @@ async function until<T>(
 /** Creates a resolver with its own cache. It keeps no socket or timer open between lookups. */
 export function createResolver(options: ResolverOptions): Resolver {
   const servers = options.servers ?? systemServers();
+  const anchors = options.anchors ?? ROOT_ANCHORS;
   const now = options.now ?? (() => performance.now());
   const cache = createCache<Lookup>(options.cacheSize ?? 8_000_000, now);
   const inFlight = createInFlight<Lookup>();
   // Index of the DNS server that answered last. It is tried first, so that a dead server costs its timeout only once.
   let first = 0;
 
-  async function askInTurn(name: string, type: RecordType, signal: AbortSignal): Promise<Reply> {
+  async function askInTurn(name: string, type: number, signal: AbortSignal, signed = false): Promise<Reply> {
     const end = Date.now() + TRIES * TRY_MS;
     const start = first;
     let failure: unknown;
@@ -92,7 +108,7 @@ export function createResolver(options: ResolverOptions): Resolver {
       if (server === undefined || Date.now() >= end) break;
       try {
         const reply = await until(Math.min(Date.now() + TRY_MS, end), signal, (limit) =>
-          ask(server, name, type, limit),
+          ask(server, name, type, limit, signed),
         );
         first = position;
         return reply;
@@ -105,7 +121,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     throw failure === undefined
       ? unanswered()
       : new ServiceError('target_failed', {
-          detail: 'The DNS servers gave no usable answer for this name.',
+          detail: `The DNS servers gave no usable answer for this name${failure instanceof UnusableReply ? `: ${failure.message}` : ''}.`,
           cause: failure,
         });
   }
@@ -121,7 +137,7 @@ export function createResolver(options: ResolverOptions): Resolver {
     try {
       return await until(deadline, signal, (limit) =>
         inFlight.join(key, limit, async (abandoned) => {
-          const found = readLookup(await askInTurn(name, type, abandoned), name, type);
+          const found = readLookup(await askInTurn(name, TYPE_CODES[type], abandoned), name, type);
           cache.set(key, found, Math.min(found.ttl, MAX_TTL) * 1000);
           return found;
         }),
@@ -129,6 +145,35 @@ export function createResolver(options: ResolverOptions): Resolver {
     } catch (error) {
       throw error instanceof ServiceError && error.code === 'target_timeout' ? unanswered(error) : error;
     }
+  }
+
+  async function lookupValidated(
+    name: string,
+    type: RecordType,
+    { signal, deadline }: LookupOptions,
+  ): Promise<{ lookup: Lookup; verdict: Verdict }> {
+    const query = async (owner: string, code: number, limit: AbortSignal): Promise<Reply> => {
+      if (owner.includes('\\'))
+        throw new ServiceError('target_failed', {
+          detail: 'The name is an alias of a name with special characters, which cannot be validated.',
+        });
+      return askInTurn(owner, code, limit, true);
+    };
+    const querySigned = async (owner: string, code: number, limit: AbortSignal): Promise<RawReply> => {
+      const { rcode, message } = await query(owner, code, limit);
+      return { nxdomain: rcode === RCODE.NXDOMAIN, ...readRawRecords(message) };
+    };
+    return until(deadline, signal, async (limit) => {
+      const found = readLookup(await query(name, TYPE_CODES[type], limit), name, type);
+      const verdict = await validate(
+        (owner, code) => querySigned(owner, code, limit),
+        name,
+        TYPE_CODES[type],
+        anchors,
+        Math.floor(Date.now() / 1000),
+      );
+      return { lookup: found, verdict };
+    });
   }
 
   async function addresses(name: string, options: LookupOptions): Promise<HostAddresses> {
@@ -142,5 +187,5 @@ export function createResolver(options: ResolverOptions): Resolver {
     throw failed === undefined ? new ServiceError('host_not_found') : failed.reason;
   }
 
-  return { lookup, addresses };
+  return { lookup, lookupValidated, addresses };
 }

@@ -1,5 +1,6 @@
 import type { Lookup } from '../../egress/dns/lookup.ts';
 import type { RecordType } from '../../egress/dns/record.ts';
+import type { Verdict } from '../../egress/dnssec/validate.ts';
 import type { LookupOptions, Resolver } from '../../egress/resolver.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isInternalName } from '../../schemas/formats/hostname.ts';
@@ -18,7 +19,22 @@ export async function lookupPublic(
   options: LookupOptions,
 ): Promise<Lookup> {
   if (isInternalName(name)) throw new ServiceError('target_refused');
-  const found = await resolver.lookup(name, type, options);
+  return refuseInternal(await resolver.lookup(name, type, options));
+}
+
+function refuseInternal(found: Lookup): Lookup {
   if (found.chain.some(isInternalName)) throw new ServiceError('target_refused');
   return found;
+}
+
+/** As `lookupPublic`, with validation by DNSSEC. */
+export async function lookupPublicValidated(
+  resolver: Resolver,
+  name: string,
+  type: RecordType,
+  options: LookupOptions,
+): Promise<{ lookup: Lookup; verdict: Verdict }> {
+  if (isInternalName(name)) throw new ServiceError('target_refused');
+  const { lookup, verdict } = await resolver.lookupValidated(name, type, options);
+  return { lookup: refuseInternal(lookup), verdict };
 }

@@ -1,33 +1,30 @@
-import type { DnsRecord } from '../../egress/dns/record.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
-import { parseQueryName } from '../../schemas/formats/hostname.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
-import type definition from '../../schemas/tools/dns-lookup.ts';
-import { decodeChunks } from '../dns/decodeChunks.ts';
-import { lookupPublic } from '../dns/lookupPublic.ts';
+import { type default as definition, readQuery } from '../../schemas/tools/dns-lookup.ts';
+import { lookupPublic, lookupPublicValidated } from '../dns/lookupPublic.ts';
+import { presentRecord } from '../dns/presentRecord.ts';
 import type { NetworkContext } from '../runtime/context.ts';
-
-type Output = ToolOutput<typeof definition>;
-
-type OfferedRecord = Exclude<DnsRecord, { type: 'TLSA' }>;
-
-function toOutput({ owner: _, type, ...record }: OfferedRecord): Output['records'][number] {
-  if ('chunks' in record) {
-    const chunks = decodeChunks(record.chunks);
-    return { text: chunks.join(''), chunks, ttl: record.ttl };
-  }
-  return record;
-}
 
 /** Looks up DNS records (RFC 1035) with this project's resolver, because Node's hides most TTLs and dangling aliases. */
 export async function run(
-  { hostname, recordType }: ToolInput<typeof definition>,
+  { hostname, recordType, dnssec }: ToolInput<typeof definition>,
   { resolver, signal, deadline }: Omit<NetworkContext, 'egress'>,
-): Promise<Output> {
-  const host = parseQueryName(hostname);
+): Promise<ToolOutput<typeof definition>> {
+  const host = readQuery(hostname, recordType);
   if (host.kind !== 'name') throw invalidInput([{ pointer: '/hostname', message: 'is not a domain name' }]);
-  const { status, records } = await lookupPublic(resolver, host.name, recordType, { signal, deadline });
-  if (status === 'nxdomain') throw new ServiceError('host_not_found');
-  const offered = records.filter((record) => record.type !== 'TLSA');
-  return { hostname: host.name, recordType, records: offered.map(toOutput), found: status === 'answer' };
+  const limits = { signal, deadline };
+  const { lookup, verdict } = dnssec
+    ? await lookupPublicValidated(resolver, host.name, recordType, limits)
+    : { lookup: await lookupPublic(resolver, host.name, recordType, limits), verdict: null };
+  const { status, records } = lookup;
+  // That a name does not exist is a result if the proof is broken.
+  if (status === 'nxdomain' && verdict?.status !== 'bogus') throw new ServiceError('host_not_found');
+  return {
+    hostname: host.name,
+    recordType,
+    records: records.map(presentRecord),
+    found: status === 'answer',
+    dnssec: verdict?.status ?? null,
+    dnssecBrokenLink: verdict?.status === 'bogus' ? verdict.link : null,
+  };
 }

@@ -1,9 +1,14 @@
 import type { DnsServer } from '../../schemas/envValues.ts';
+import { explainError } from './extendedErrors.ts';
 import { answers, buildQuery, keepsCase, type Query, RCODE, type Reply, readReply } from './message.ts';
-import type { RecordType } from './record.ts';
 import { queryTcp, queryUdp } from './transport.ts';
 
 const RCODE_NAMES = new Map(Object.entries(RCODE).map(([name, code]) => [code, name]));
+/** A DNS server that does not give an answer, with its reason in words for the caller. */
+export class UnusableReply extends Error {
+  override readonly name = 'UnusableReply';
+}
+
 /** Response codes of servers that do not support EDNS (RFC 6891 section 7). */
 const EDNS_REFUSALS: readonly number[] = [RCODE.FORMERR, RCODE.NOTIMP, RCODE.BADVERS];
 
@@ -32,20 +37,29 @@ const isReferral = (reply: Reply): boolean =>
  * Sends one query to one DNS server: over UDP, over TCP if the UDP reply cannot be used, and once more without EDNS if the
  * server does not support EDNS.
  *
+ * @param type code of the type
+ * @param signed whether to ask for signatures, which needs EDNS
  * @returns a reply with the response code NOERROR or NXDOMAIN
- * @throws Error when the server sends a referral, another response code or no valid reply, and when the signal aborts
+ * @throws UnusableReply when the server sends another response code; Error when it sends a referral or no valid reply, and
+ *   when the signal aborts
  */
 export async function ask(
   server: DnsServer,
   name: string,
-  type: RecordType,
+  type: number,
   signal: AbortSignal,
+  signed = false,
 ): Promise<Reply> {
-  let reply = await sendQuery(server, buildQuery(name, type, true), signal);
-  if (EDNS_REFUSALS.includes(reply.rcode))
+  let reply = await sendQuery(server, buildQuery(name, type, true, signed), signal);
+  if (EDNS_REFUSALS.includes(reply.rcode) && !signed)
     reply = await sendQuery(server, buildQuery(name, type, false), signal);
   if (reply.rcode !== RCODE.NOERROR && reply.rcode !== RCODE.NXDOMAIN)
-    throw new Error(`the server answered ${RCODE_NAMES.get(reply.rcode) ?? `with code ${reply.rcode}`}`);
+    throw new UnusableReply(
+      [
+        RCODE_NAMES.get(reply.rcode) ?? `response code ${reply.rcode}`,
+        ...reply.extendedErrors.map(explainError),
+      ].join(', '),
+    );
   if (isReferral(reply)) throw new Error('the server does not recurse');
   return reply;
 }

@@ -1,7 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { AUTHENTIC_DATA, encode, RECURSION_DESIRED } from 'dns-packet';
+import { AUTHENTIC_DATA, CHECKING_DISABLED, DNSSEC_OK, encode, RECURSION_DESIRED } from 'dns-packet';
+import { type ExtendedError, readExtendedErrors } from './extendedErrors.ts';
 import { readName } from './name.ts';
-import { type DnsRecord, type RecordType, readData } from './record.ts';
+import { type DnsRecord, readData } from './record.ts';
 
 /** DNS response codes (RFC 1035 section 4.1.1, RFC 6895 section 2.3). */
 export const RCODE = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5, BADVERS: 16 };
@@ -29,15 +30,17 @@ function randomCase(name: string): string {
 /**
  * Encodes a recursive query with a random id.
  *
+ * @param type code of the type
  * @param edns whether to announce EDNS (RFC 6891), which permits larger UDP replies; some old servers answer FORMERR to it
+ * @param signed whether to ask for signatures and for records that the server finds bogus (RFC 4035 section 3.2)
  */
-export function buildQuery(name: string, type: RecordType, edns: boolean): Query {
+export function buildQuery(name: string, type: number, edns: boolean, signed = false): Query {
   const bytes = encode({
     type: 'query',
     id: randomInt(0x10000),
     // AD asks the server to report whether it validated the answer (RFC 6840 section 5.7).
-    flags: RECURSION_DESIRED | AUTHENTIC_DATA,
-    questions: [{ name: randomCase(name), type }],
+    flags: RECURSION_DESIRED | (signed ? CHECKING_DISABLED : AUTHENTIC_DATA),
+    questions: [{ name: randomCase(name), type: 'A' }],
     additionals: edns
       ? [
           {
@@ -46,14 +49,17 @@ export function buildQuery(name: string, type: RecordType, edns: boolean): Query
             udpPayloadSize: UDP_PAYLOAD,
             extendedRcode: 0,
             ednsVersion: 0,
-            flags: 0,
-            flag_do: false,
+            flags: signed ? DNSSEC_OK : 0,
+            flag_do: signed,
             options: [],
           },
         ]
       : [],
   });
-  return { bytes, question: bytes.subarray(HEADER_BYTES, HEADER_BYTES + name.length + 2 + 4) };
+  // dns-packet has no names for the newer types, so the type is written here.
+  const nameEnd = HEADER_BYTES + (name === '.' ? 1 : name.length + 2);
+  bytes.writeUInt16BE(type, nameEnd);
+  return { bytes, question: bytes.subarray(HEADER_BYTES, nameEnd + 4) };
 }
 
 const questionOf = (query: Query, reply: Buffer): Buffer =>
@@ -86,17 +92,22 @@ export interface Reply {
   authenticated: boolean;
   answers: DnsRecord[];
   authorities: DnsRecord[];
+  /** Reasons for a failure that the server gives. */
+  extendedErrors: ExtendedError[];
+  /** The reply as it was received. */
+  message: Buffer;
 }
 
 interface Section {
   records: DnsRecord[];
   /** Upper bits of the response code, from the OPT record (RFC 6891 section 6.1.3). */
   extendedRcode: number;
+  extendedErrors: ExtendedError[];
   end: number;
 }
 
 function readSection(message: Buffer, start: number, count: number): Section {
-  const section: Section = { records: [], extendedRcode: 0, end: start };
+  const section: Section = { records: [], extendedRcode: 0, extendedErrors: [], end: start };
   for (let index = 0; index < count; index++) {
     const { name: owner, end: fixed } = readName(message, section.end);
     const code = message.readUInt16BE(fixed);
@@ -104,7 +115,10 @@ function readSection(message: Buffer, start: number, count: number): Section {
     const dataStart = fixed + 10;
     section.end = dataStart + message.readUInt16BE(fixed + 8);
     if (section.end > message.length) throw new Error('record runs past the message');
-    if (code === OPT) section.extendedRcode = ttl >>> 24;
+    if (code === OPT) {
+      section.extendedRcode = ttl >>> 24;
+      section.extendedErrors = readExtendedErrors(message.subarray(dataStart, section.end));
+    }
     if (message.readUInt16BE(fixed + 2) !== INTERNET) continue;
     const data = readData(message, code, dataStart, section.end);
     // RFC 2181 section 8: a TTL with the top bit set is treated as 0.
@@ -129,6 +143,8 @@ export function readReply(message: Buffer): Reply {
     authenticated: (flags & AUTHENTIC_DATA) !== 0,
     answers: [],
     authorities: [],
+    extendedErrors: [],
+    message,
   };
   if (reply.truncated) return reply;
   const questionEnd = message.readUInt16BE(4) === 0 ? HEADER_BYTES : readName(message, HEADER_BYTES).end + 4;
@@ -140,5 +156,6 @@ export function readReply(message: Buffer): Reply {
     rcode: (additional.extendedRcode << 4) | reply.rcode,
     answers: answer.records,
     authorities: authority.records,
+    extendedErrors: additional.extendedErrors,
   };
 }

@@ -1,16 +1,39 @@
-import { SocketAddress } from 'node:net';
+import { type DelegationData, type KeyData, readDelegation, readKey } from './keys.ts';
 import { readName } from './name.ts';
+import { ipv6Text, readService, type ServiceData } from './service.ts';
 
 /** Supported record types and their codes (IANA, DNS parameters). */
-const TYPE_CODES = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, TLSA: 52 } as const;
+export const TYPE_CODES = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  PTR: 12,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  SRV: 33,
+  DS: 43,
+  DNSKEY: 48,
+  TLSA: 52,
+  SVCB: 64,
+  HTTPS: 65,
+  CAA: 257,
+} as const;
 export type RecordType = keyof typeof TYPE_CODES;
 
 type RecordData =
   | { type: 'A' | 'AAAA'; address: string }
   | { type: 'NS'; value: string }
   | { type: 'CNAME'; value: string }
+  | { type: 'PTR'; value: string }
   | { type: 'MX'; exchange: string; priority: number }
   | { type: 'TXT'; chunks: Buffer[] }
+  | { type: 'SRV'; priority: number; weight: number; port: number; target: string }
+  | { type: 'CAA'; flags: number; tag: string; value: Buffer }
+  | ({ type: 'SVCB' | 'HTTPS' } & ServiceData)
+  | ({ type: 'DS' } & DelegationData)
+  | ({ type: 'DNSKEY' } & KeyData)
   | { type: 'TLSA'; usage: number; selector: number; matchingType: number; association: Buffer }
   | {
       type: 'SOA';
@@ -37,11 +60,6 @@ function addressBytes(message: Buffer, start: number, end: number, length: numbe
   return message.subarray(start, end);
 }
 
-function ipv6Text(bytes: Buffer): string {
-  const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16));
-  return new SocketAddress({ family: 'ipv6', address: groups.join(':') }).address;
-}
-
 function readChunks(message: Buffer, start: number, end: number): Buffer[] {
   const chunks: Buffer[] = [];
   for (let offset = start; offset < end; ) {
@@ -66,6 +84,18 @@ function readTlsa(message: Buffer, start: number, end: number): RecordData {
   };
 }
 
+/** RFC 8659 section 4.1 */
+function readCaa(data: Buffer): RecordData {
+  const tagEnd = 2 + data.readUInt8(1);
+  if (tagEnd === 2 || tagEnd > data.length) throw new Error('CAA with a tag of the wrong length');
+  return {
+    type: 'CAA',
+    flags: data.readUInt8(0),
+    tag: data.toString('latin1', 2, tagEnd),
+    value: Buffer.from(data.subarray(tagEnd)),
+  };
+}
+
 function readSoa(message: Buffer, start: number, end: number): RecordData {
   const mname = readName(message, start);
   const rname = readName(message, mname.end);
@@ -84,7 +114,7 @@ function readSoa(message: Buffer, start: number, end: number): RecordData {
 }
 
 /**
- * Parses the data of a record (RFC 1035 section 3.3, RFC 3596, RFC 6698) between `start` and `end` of the message.
+ * Parses the data of a record (RFC 1035 section 3.3, RFC 3596, RFC 6698, RFC 2782) between `start` and `end` of the message.
  *
  * @returns null for an unsupported record type
  * @throws Error when the data is malformed or does not end exactly at `end`
@@ -99,6 +129,26 @@ export function readData(message: Buffer, code: number, start: number, end: numb
       return { type: 'NS', value: nameThatFills(message, start, end) };
     case TYPE_CODES.CNAME:
       return { type: 'CNAME', value: nameThatFills(message, start, end) };
+    case TYPE_CODES.PTR:
+      return { type: 'PTR', value: nameThatFills(message, start, end) };
+    case TYPE_CODES.SRV:
+      return {
+        type: 'SRV',
+        priority: message.readUInt16BE(start),
+        weight: message.readUInt16BE(start + 2),
+        port: message.readUInt16BE(start + 4),
+        target: nameThatFills(message, start + 6, end),
+      };
+    case TYPE_CODES.CAA:
+      return readCaa(message.subarray(start, end));
+    case TYPE_CODES.SVCB:
+      return { type: 'SVCB', ...readService(message, start, end) };
+    case TYPE_CODES.HTTPS:
+      return { type: 'HTTPS', ...readService(message, start, end) };
+    case TYPE_CODES.DS:
+      return { type: 'DS', ...readDelegation(message.subarray(start, end)) };
+    case TYPE_CODES.DNSKEY:
+      return { type: 'DNSKEY', ...readKey(message.subarray(start, end)) };
     case TYPE_CODES.MX:
       return {
         type: 'MX',

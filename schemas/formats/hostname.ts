@@ -29,11 +29,30 @@ const NEVER_IN_A_HOST = /[\p{Cc}\s@/?#\\%]/u;
  */
 export const parseHost = (text: string): Host => parse(text, readHostname);
 
+/** A label of a reverse zone of a few addresses (RFC 2317 section 4), such as `0/25` in `0/25.2.0.192.in-addr.arpa`. */
+const RANGE_LABEL = /^\d{1,3}\/\d{1,3}$/;
+
 /**
  * Parses a name for a DNS query. In contrast to the host of a connection, the name may begin with a hyphen, be a
- * wildcard (`*.example.com`, RFC 4592) and contain `+`, `,` and `=`.
+ * wildcard (`*.example.com`, RFC 4592), contain `+`, `,` and `=`, and have labels such as `0/25` before its last one.
  */
-export const parseQueryName = (text: string): Host => parse(text, readQueryName);
+export function parseQueryName(text: string): Host {
+  const labels = text.split('.');
+  const isRange = (label: string, index: number): boolean =>
+    RANGE_LABEL.test(label) && /[a-z]/i.test(labels.slice(index + 1).join(''));
+  if (!labels.some(isRange)) return parse(text, readQueryName);
+  // The URL parser takes a slash for the end of the host, so it parses the name with hyphens in these labels.
+  const host = parse(
+    labels.map((label, index) => (isRange(label, index) ? label.replace('/', '-') : label)).join('.'),
+    readQueryName,
+  );
+  if (host.kind !== 'name') return host;
+  const name = host.name
+    .split('.')
+    .map((label, index) => (isRange(labels[index] ?? '', index) ? label.replace('-', '/') : label))
+    .join('.');
+  return { kind: 'name', name };
+}
 
 function parse(text: string, read: (hostname: string) => Host): Host {
   if (NEVER_IN_A_HOST.test(text))
@@ -76,12 +95,31 @@ function readQueryName(hostname: string): Host {
 }
 
 /**
+ * Reverse zones of the addresses of private networks (RFC 6303, RFC 7793): RFC 1918, RFC 6598, loopback, link-local and
+ * unique local addresses.
+ */
+const INTERNAL_REVERSE = [
+  ...[
+    '10',
+    '168.192',
+    '127',
+    '254.169',
+    ...Array.from({ length: 16 }, (_, index) => `${16 + index}.172`),
+  ].map((part) => `${part}.in-addr.arpa`),
+  ...Array.from({ length: 64 }, (_, index) => `${64 + index}.100.in-addr.arpa`),
+  ...['c.f', 'd.f', '8.e.f', '9.e.f', 'a.e.f', 'b.e.f', `1${'.0'.repeat(31)}`].map(
+    (part) => `${part}.ip6.arpa`,
+  ),
+];
+
+/**
  * Suffixes of names in private networks: reserved ones, and others that RFC 6762 appendix G lists as in use. Names
  * under `onion` must not be resolved by DNS (RFC 7686).
  */
 const INTERNAL_SUFFIXES = [
   ...['internal', 'local', 'localhost', 'localdomain', 'localdomain6', 'home.arpa'],
   ...['corp', 'home', 'intranet', 'lan', 'private', 'onion'],
+  ...INTERNAL_REVERSE,
 ];
 
 /**

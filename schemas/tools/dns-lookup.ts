@@ -1,29 +1,29 @@
-import { parseQueryName } from '../formats/hostname.ts';
+import { parseAddress } from '../formats/address.ts';
+import { RECORD, RECORD_TYPES } from '../formats/dnsRecords.ts';
+import { type Host, parseQueryName } from '../formats/hostname.ts';
+import { reverseName } from '../formats/reverseName.ts';
 import { defineTool } from '../tool.ts';
 
-const RECORD_TYPES = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'CNAME', 'SOA'] as const;
-
-const ttl = {
-  type: 'integer',
-  minimum: 0,
-  description:
-    'Remaining time to live in seconds. It decreases while the service has the record in its cache.',
-} as const;
-const seconds = { type: 'integer', minimum: 0, maximum: 0xffff_ffff } as const;
-const domain = (description: string) => ({ type: 'string', description }) as const;
+/** Parses the input: the name to query; for PTR records of an IP address, its reverse name. */
+export function readQuery(hostname: string, recordType: string): Host {
+  const host = parseQueryName(hostname);
+  const address = host.kind === 'address' && recordType === 'PTR' ? parseAddress(host.address) : null;
+  return address === null ? host : { kind: 'name', name: reverseName(address) };
+}
 
 export default defineTool({
   name: 'dns-lookup',
   title: 'DNS lookup',
   description:
     'Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may ' +
-    'contain underscores, begin with a hyphen or be `*`, which is queried literally. A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
+    'contain underscores, begin with a hyphen, be `*`, which is queried literally, or be ranges such as `0/25` (RFC 2317). A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
     'the requested type gives `found: false`, even if it is an alias (CNAME) whose target has no such record. Aliases are ' +
     'followed for every type except CNAME, and the records are those of the last name in the chain. A name server that fails ' +
-    '(SERVFAIL, REFUSED, a malformed response) is `target_failed`; one that does not respond is `target_timeout`. ' +
+    '(SERVFAIL, REFUSED, a malformed response) is `target_failed`, and `detail` has the response code and the extended errors ' +
+    '(RFC 8914) of the server; one that does not respond is `target_timeout`. ' +
     'Names of internal networks (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, ' +
-    '`.home`, `.intranet`, `.lan`, `.private`, `.onion`), aliases of such names, and single-label names, including ' +
-    'top-level domains, are `target_refused`. Names in records are lower case without a trailing dot; special ' +
+    '`.home`, `.intranet`, `.lan`, `.private`, `.onion`, and the reverse zones of private addresses), aliases of such names, and ' +
+    'single-label names, including top-level domains, are `target_refused`. Names in records are lower case without a trailing dot; special ' +
     'characters are escaped as in zone files (`\\.`, `\\032`). Responses are cached for as long as their TTL allows, at ' +
     'most 300 s, including negative responses.',
   price: 1,
@@ -37,13 +37,21 @@ export default defineTool({
         minLength: 1,
         // Longest name: 253 characters and a trailing dot.
         maxLength: 254,
-        description: 'Domain name of at most 253 characters; not a URL or an IP address.',
+        description:
+          'Domain name of at most 253 characters, not a URL. With `PTR`, it may be an IP address, whose reverse name is then looked up.',
       },
       recordType: {
         type: 'string',
         enum: RECORD_TYPES,
         default: 'A',
         description: 'Type of record to look up.',
+      },
+      dnssec: {
+        type: 'boolean',
+        default: false,
+        description:
+          'Whether to validate the answer by DNSSEC, from the keys of the root zone on. Records that fail are then returned with the ' +
+          'reason; without this option, most name servers answer SERVFAIL for them.',
       },
     },
     required: ['hostname'],
@@ -54,108 +62,36 @@ export default defineTool({
     properties: {
       hostname: {
         type: 'string',
-        description: 'The queried name: lower case, internationalised labels as `xn--…`, no trailing dot.',
+        description:
+          'The queried name: lower case, internationalised labels as `xn--…`, no trailing dot; for an IP address its reverse name.',
       },
       recordType: { type: 'string', enum: RECORD_TYPES, description: 'The queried record type.' },
       records: {
         type: 'array',
         description:
           "Matching records in the name server's order; empty if there are none. Their fields depend on the record type.",
-        items: {
-          anyOf: [
-            {
-              title: 'Address record',
-              type: 'object',
-              properties: { address: { type: 'string', description: 'IP address.' }, ttl },
-              required: ['address', 'ttl'],
-              additionalProperties: false,
-            },
-            {
-              title: 'Mail record',
-              type: 'object',
-              properties: {
-                exchange: domain('Mail server; `.` when the domain does not accept mail (RFC 7505).'),
-                priority: {
-                  type: 'integer',
-                  minimum: 0,
-                  maximum: 65_535,
-                  description: 'Preference of the mail server; servers with lower values are tried first.',
-                },
-                ttl,
-              },
-              required: ['exchange', 'priority', 'ttl'],
-              additionalProperties: false,
-            },
-            {
-              title: 'Text record',
-              type: 'object',
-              properties: {
-                text: {
-                  type: 'string',
-                  description:
-                    'The concatenated strings of the record, decoded as UTF-8 if valid, else as Latin-1.',
-                },
-                chunks: {
-                  type: 'array',
-                  items: { type: 'string' },
-                  description:
-                    'The strings of the record, of at most 255 bytes each. A UTF-8 character whose bytes are split between two strings is ' +
-                    'contained in the second one.',
-                },
-                ttl,
-              },
-              required: ['text', 'chunks', 'ttl'],
-              additionalProperties: false,
-            },
-            {
-              title: 'Name record',
-              type: 'object',
-              properties: { value: domain('Name to which the record points.'), ttl },
-              required: ['value', 'ttl'],
-              additionalProperties: false,
-            },
-            {
-              title: 'Authority record',
-              type: 'object',
-              properties: {
-                mname: domain('Primary name server of the zone.'),
-                rname: domain(
-                  'Email address of the administrator, with a dot in place of the @: the first dot that is not escaped.',
-                ),
-                serial: { ...seconds, description: 'Serial number, which is the version of the zone.' },
-                refresh: {
-                  ...seconds,
-                  description:
-                    'Seconds after which secondary name servers check for a new version of the zone.',
-                },
-                retry: {
-                  ...seconds,
-                  description: 'Seconds after which secondary name servers retry a failed refresh.',
-                },
-                expire: {
-                  ...seconds,
-                  description:
-                    'Seconds after which secondary name servers stop answering if every refresh has failed.',
-                },
-                minimum: {
-                  ...seconds,
-                  description: 'Maximum time in seconds for which negative responses may be cached.',
-                },
-                ttl,
-              },
-              required: ['mname', 'rname', 'serial', 'refresh', 'retry', 'expire', 'minimum', 'ttl'],
-              additionalProperties: false,
-            },
-          ],
-        },
+        items: RECORD,
       },
       found: {
         type: 'boolean',
         description:
           'Whether there are matching records; false if the name exists but has no record of this type.',
       },
+      dnssec: {
+        type: ['string', 'null'],
+        enum: ['secure', 'insecure', 'bogus', null],
+        description:
+          'Whether DNSSEC proves the answer, including that there are no records: `secure`; `insecure` if a zone on the way from the root ' +
+          'is not signed, so that there is nothing to prove; `bogus` if a signature or a proof is missing or wrong. Null unless it is asked for.',
+      },
+      dnssecBrokenLink: {
+        type: ['string', 'null'],
+        description:
+          'The first link from the root to the records that is broken, such as an expired signature or a key that does not match the DS ' +
+          'records of the parent zone; null unless `dnssec` is `bogus`.',
+      },
     },
-    required: ['hostname', 'recordType', 'records', 'found'],
+    required: ['hostname', 'recordType', 'records', 'found', 'dnssec', 'dnssecBrokenLink'],
     additionalProperties: false,
   },
   examples: [
@@ -166,16 +102,25 @@ export default defineTool({
         recordType: 'MX',
         records: [{ exchange: '.', priority: 0, ttl: 300 }],
         found: true,
+        dnssec: null,
+        dnssecBrokenLink: null,
       },
     },
     {
       input: { hostname: 'example.com', recordType: 'CNAME' },
-      output: { hostname: 'example.com', recordType: 'CNAME', records: [], found: false },
+      output: {
+        hostname: 'example.com',
+        recordType: 'CNAME',
+        records: [],
+        found: false,
+        dnssec: null,
+        dnssecBrokenLink: null,
+      },
     },
   ],
   errors: ['host_not_found', 'target_refused', 'target_failed', 'target_timeout'],
-  check({ hostname }) {
-    const host = parseQueryName(hostname);
+  check({ hostname, recordType }) {
+    const host = readQuery(hostname, recordType);
     if (host.kind === 'name') return [];
     const message = host.kind === 'address' ? 'is an IP address; enter a domain name' : host.message;
     return [{ pointer: '/hostname', message }];

@@ -66,7 +66,7 @@ async function callTool({ tool, field }: TargetField, context: { resource?: Brow
     codeOf(() =>
       call(
         { ...example, [field]: value },
-        { egress, resolver: { lookup: unasked, addresses: unasked }, ...context },
+        { egress, resolver: { lookup: unasked, lookupValidated: unasked, addresses: unasked }, ...context },
       ),
     );
 }
