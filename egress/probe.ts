@@ -16,14 +16,24 @@ interface Presented {
   truncated: boolean;
   /** OpenSSL's verification error, such as CERT_HAS_EXPIRED; null when the chain is valid and ends at a trusted root. */
   chainError: string | null;
-  /** Whether the certificate covers the host by Node's rules, which also accept common names and partial wildcards. */
-  hostnameMatches: boolean;
   /** OpenSSL's name of the protocol version, such as `TLSv1.3`. */
   protocol: string;
 }
 
 /** Maximum number of certificates to return. Clients verify only shorter chains; OpenSSL accepts about 100 KB of them. */
 const MAX_CHAIN = 100;
+
+/**
+ * Key exchange groups in the notation of OpenSSL's SSL_CTX_set1_groups_list: first its own defaults, then all others, for servers
+ * that accept nothing else. Those that this build does not know are ignored (`?`); key shares are sent of the first two (`*`).
+ */
+const GROUPS = [
+  '?*X25519MLKEM768/?*X25519:?secp256r1/?X448:?secp384r1:?secp521r1/?ffdhe2048:?ffdhe3072',
+  '?SecP256r1MLKEM768:?SecP384r1MLKEM1024:?MLKEM512:?MLKEM768:?MLKEM1024:?ffdhe4096:?ffdhe6144:?ffdhe8192',
+  '?brainpoolP256r1tls13:?brainpoolP384r1tls13:?brainpoolP512r1tls13:?brainpoolP256r1:?brainpoolP384r1:?brainpoolP512r1',
+  '?secp256k1:?secp224r1:?secp224k1:?secp192r1:?secp192k1:?secp160r1:?secp160r2:?secp160k1:?sect571r1:?sect571k1:?sect409r1',
+  '?sect409k1:?sect283r1:?sect283k1:?sect239k1:?sect233r1:?sect233k1:?sect193r1:?sect193r2:?sect163r1:?sect163r2:?sect163k1',
+].join('/');
 
 /**
  * TLS options that permit the oldest protocol and the weakest ciphers of this OpenSSL build, so that the certificates of
@@ -34,6 +44,7 @@ export const ANYTHING = {
   minVersion: 'TLSv1',
   // Excludes anonymous ciphers (aNULL), with which a server sends no certificate.
   ciphers: 'ALL:!aNULL:@SECLEVEL=0',
+  ecdhCurve: GROUPS,
   minDHSize: 1,
   // Permits servers without secure renegotiation (RFC 5746).
   secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
@@ -58,11 +69,10 @@ function chainOf(socket: TLSSocket): Chain {
   return { chain, truncated: false };
 }
 
-function read(socket: TLSSocket, vetted: Vetted, chainError: string | null): Presented | null {
+function read(socket: TLSSocket, chainError: string | null): Presented | null {
   const chain = chainOf(socket);
   if (chain.chain.length === 0) return null;
-  const hostnameMatches = certificateFaults(socket, vetted).host === null;
-  return { ...chain, chainError, hostnameMatches, protocol: socket.getProtocol() ?? '' };
+  return { ...chain, chainError, protocol: socket.getProtocol() ?? '' };
 }
 
 const isSelfIssued = (der: Buffer | undefined): boolean => {
@@ -94,7 +104,7 @@ function sortedChain(socket: TLSSocket, rootOf: RootOf): Chain {
 
 /** Reads the certificates that a server sent in a handshake; null if they are not X.509. Call this once per socket. */
 export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
-  const presented = read(socket, vetted, certificateFaults(socket, vetted).chain);
+  const presented = read(socket, certificateFaults(socket, vetted).chain);
   if (presented === null || presented.truncated || isSelfIssued(presented.chain.at(-1))) return presented;
   // The chain of Node's getPeerCertificate ends early when the issuer that Node found was the last certificate sent, or is
   // not permitted to issue. getPeerX509Certificate returns the certificates as sent, but removes them from OpenSSL's list
@@ -122,7 +132,7 @@ export async function probeTls(
   const observe = (secure: TLSSocket): void => {
     secure.on('keylog', () => {
       const chainError = verifyErrorOf(secure);
-      if (chainError !== undefined) early = read(secure, vetted, chainError) ?? early;
+      if (chainError !== undefined) early = read(secure, chainError) ?? early;
     });
   };
   try {

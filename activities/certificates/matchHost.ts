@@ -4,12 +4,13 @@ import type { AlternativeName } from './alternativeNames.ts';
 /** The part of a certificate that matched the host. Only `dns-san` and `ip-san` are valid matches by RFC 9525. */
 type MatchedBy = 'dns-san' | 'ip-san' | 'common-name' | 'partial-wildcard';
 
-const LABEL = /^[a-z0-9-]+$/;
+/** Labels that a wildcard matches. Browsers also accept underscores, which OpenSSL does not. */
+const LABEL = /^[a-z0-9_-]+$/;
 
 /**
  * Compares a DNS name of a certificate, which may contain a wildcard, with a host name. `whole`: they are equal, or `*` is
- * the whole first label. `part`: `*` is the start or the end of the first label. null: they do not match. As in OpenSSL, at
- * least two labels must follow the wildcard, and the wildcard matches only letters, digits and hyphens.
+ * the whole first label. `part`: `*` is the start or the end of the first label. null: they do not match. As in browsers,
+ * at least two labels must follow the wildcard, and the wildcard matches letters, digits, hyphens and underscores.
  */
 function compare(pattern: string, host: string): 'whole' | 'part' | null {
   if (pattern.toLowerCase() === host) return 'whole';

@@ -1,9 +1,12 @@
+import type { X509Certificate } from 'node:crypto';
 import { targetFailed } from '../../egress/failure.ts';
 import type { TLSSocket } from '../../egress/guard.ts';
 import { presentedBy } from '../../egress/probe.ts';
 import type { RootOf } from '../../egress/roots.ts';
 import type { Vetted } from '../../egress/vet.ts';
+import { alternativeNames } from '../certificates/alternativeNames.ts';
 import { distinguishedNames } from '../certificates/distinguishedName.ts';
+import { matchHost } from '../certificates/matchHost.ts';
 import { readX509 } from '../certificates/readX509.ts';
 import { weakness } from '../certificates/weakness.ts';
 
@@ -24,6 +27,12 @@ export const NO_CERTIFICATE: CertificateReport = {
   certificateError: null,
 };
 
+/** Whether the certificate is for the host by RFC 9525, as in ssl-check. */
+function identifiesHost(leaf: X509Certificate, { target: { host } }: Vetted): boolean {
+  const matchedBy = matchHost(host, alternativeNames(leaf.raw), []);
+  return matchedBy === 'dns-san' || matchedBy === 'ip-san';
+}
+
 /** Reads and validates the server's certificate. @throws ServiceError target_failed when it cannot be read */
 export function readCertificate(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): CertificateReport {
   try {
@@ -33,7 +42,7 @@ export function readCertificate(socket: TLSSocket, vetted: Vetted, rootOf: RootO
     const error =
       presented.chainError ??
       weakness([leaf, ...issuers], rootOf) ??
-      (presented.hostnameMatches ? null : 'ERR_TLS_CERT_ALTNAME_INVALID');
+      (identifiesHost(leaf, vetted) ? null : 'ERR_TLS_CERT_ALTNAME_INVALID');
     const { subject, issuer } = distinguishedNames(leaf);
     return {
       certificateSubject: subject,

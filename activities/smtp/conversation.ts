@@ -14,8 +14,8 @@ type Findings = Omit<ToolOutput<typeof definition>, 'steps' | 'domain'>;
 const IMPLICIT_TLS_PORT = 465;
 /** Address literal to send in EHLO. It is valid without a host name (RFC 5321 section 4.1.4) and reveals nothing. */
 const CLIENT = '[127.0.0.1]';
-/** Reply codes with which servers reject EHLO as an unknown command (RFC 5321 section 3.2). */
-const UNKNOWN_COMMAND = [500, 502, 504];
+/** From this reply code on, a server refuses EHLO for good, and clients try HELO (RFC 5321 sections 3.2 and 4.1.1.1). */
+const REFUSED = 500;
 /**
  * Maximum length of a command line without its line break (RFC 5321 section 4.5.3.1.4). An initial response that does not
  * fit into the AUTH command is sent after an empty challenge instead (RFC 4954 section 4).
@@ -40,13 +40,12 @@ interface Hello {
   starttls: boolean;
 }
 
-/** Sends EHLO, or HELO if the server does not support EHLO. */
+/** Sends EHLO, and HELO if the server refuses EHLO. */
 async function greet(session: Session, findings: Findings): Promise<Hello> {
   const ehlo = await session.ask('ehlo', `EHLO ${CLIENT}`, 250);
   const { starttls, ...capabilities } = ehlo.code === 250 ? readCapabilities(ehlo) : NO_CAPABILITIES;
   Object.assign(findings, capabilities);
-  const unknown = UNKNOWN_COMMAND.includes(ehlo.code);
-  return { reply: unknown ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
+  return { reply: ehlo.code >= REFUSED ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
 }
 
 /** Upgrades the connection with STARTTLS. @returns the last reply, and the reason not to send credentials, or null */

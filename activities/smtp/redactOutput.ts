@@ -12,31 +12,27 @@ interface Transcript {
   sent: readonly string[];
 }
 
-/** Counts the characters of the output that the server sent. */
-export const serverTextLength = ({ steps, extensions, authMechanisms }: Output): number =>
-  [...steps.map(({ reply }) => reply ?? ''), ...extensions, ...authMechanisms].reduce(
-    (sum, { length }) => sum + length,
-    0,
-  );
+/**
+ * Number of steps before AUTH. What the server sent in them, with its certificate and its capabilities, cannot repeat the
+ * credentials, and often contains words that are user names elsewhere, such as a part of a host name.
+ */
+function stepsBeforeAuth({ steps }: Output): number {
+  const at = steps.findIndex(({ step }) => step === 'auth');
+  return at === -1 ? steps.length : at;
+}
 
-/** Removes credentials from every text that the server sent. */
+/** Counts the characters that the server sent and that can contain credentials. */
+export const serverTextLength = (output: Output): number =>
+  output.steps.slice(stepsBeforeAuth(output)).reduce((sum, { reply }) => sum + (reply?.length ?? 0), 0);
+
+/** Removes credentials from every text that the server sent since AUTH. */
 export function redactOutput({ output, secrets, sent }: Transcript): Output {
-  const redact = createRedactor(secrets, sent);
-  const redactNullable = (texts: readonly (string | null)[]): (string | null)[] => {
-    const clean = redact(texts.map((text) => text ?? ''));
-    return texts.map((text, index) => (text === null ? null : (clean[index] ?? '')));
-  };
-  const replies = redactNullable(output.steps.map(({ reply }) => reply));
-  const [certificateSubject = null, certificateIssuer = null] = redactNullable([
-    output.certificateSubject,
-    output.certificateIssuer,
-  ]);
+  const first = stepsBeforeAuth(output);
+  const clean = createRedactor(secrets, sent)(output.steps.slice(first).map(({ reply }) => reply ?? ''));
   return {
     ...output,
-    certificateSubject,
-    certificateIssuer,
-    extensions: redact(output.extensions),
-    authMechanisms: redact(output.authMechanisms),
-    steps: output.steps.map((step, index) => ({ ...step, reply: replies[index] ?? null })),
+    steps: output.steps.map((step, index) =>
+      index < first || step.reply === null ? step : { ...step, reply: clean[index - first] ?? '' },
+    ),
   };
 }

@@ -8,6 +8,7 @@ import { alternativeNames } from '../certificates/alternativeNames.ts';
 import { distinguishedNames } from '../certificates/distinguishedName.ts';
 import { matchHost } from '../certificates/matchHost.ts';
 import { readX509 } from '../certificates/readX509.ts';
+import { renewal } from '../certificates/renewal.ts';
 import { weakness } from '../certificates/weakness.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 import { scanCiphers } from '../tls/cipherScan.ts';
@@ -15,7 +16,6 @@ import { grade, isPostQuantum } from '../tls/grade.ts';
 
 type Output = ToolOutput<typeof definition>;
 
-const DAY_MS = 86_400_000;
 /** Milliseconds reserved for reporting a slow target before the attempt times out. */
 const RESERVE_MS = 200;
 
@@ -63,7 +63,7 @@ export async function run(
   return {
     host: host.kind === 'name' ? host.name : host.address,
     ...describe(leaf),
-    daysRemaining: Math.floor((leaf.validToDate.getTime() - Date.now()) / DAY_MS),
+    ...renewal(leaf.validFromDate, leaf.validToDate, Date.now()),
     subjectAlternativeNames: names.map(({ value }) => value),
     chainValid: chainError === null,
     chainError,

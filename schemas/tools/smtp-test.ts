@@ -37,7 +37,7 @@ export default defineTool({
     'certificate is reported and the session continues. Credentials are sent over TLS only, or in clear text if you ' +
     'request `encryption: none`. They are not sent if STARTTLS is not offered or fails, or if plaintext ' +
     'follows the reply to STARTTLS. AUTH is sent at most once and is not cancelled when the caller disconnects. ' +
-    'Credentials that the server echoes, in plain text or encoded, are replaced by `***`.\n\n' +
+    'Credentials that the server echoes since AUTH, in plain text or encoded, are replaced by `***`.\n\n' +
     'With `domain`, the DNS records with which a domain announces its mail servers and senders are checked before the ' +
     'server is connected to, within 12 s of the 30 s: MX, SPF, DMARC, MTA-STS, TLS-RPT and DANE. The rules of `dns-lookup` ' +
     'for names of internal networks apply to each name in the records. The report is part of the result of the server ' +
@@ -139,7 +139,7 @@ export default defineTool({
       certificateValid: {
         type: ['boolean', 'null'],
         description:
-          'Whether the certificate is within its validity period, chains to a trusted root and matches the host; null without TLS.',
+          'Whether the certificate is within its validity period, chains to a trusted root and matches the host by the rules of `ssl-check` (RFC 9525); null without TLS.',
       },
       certificateError: {
         type: ['string', 'null'],
@@ -178,7 +178,7 @@ export default defineTool({
               type: 'string',
               enum: ['connect', 'tls', 'banner', 'ehlo', 'helo', 'starttls', 'auth', 'quit', 'unsolicited'],
               description:
-                'Kind of step. `helo` follows if the server does not support EHLO; AUTH can take several steps; ' +
+                'Kind of step. `helo` follows if the server refuses EHLO; AUTH can take several steps; ' +
                 '`unsolicited` has replies that belong to no command, and its duration is 0.',
             },
             command: {

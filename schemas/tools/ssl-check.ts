@@ -103,6 +103,17 @@ export default defineTool({
         type: 'integer',
         description: 'Whole days until the certificate expires, rounded down; negative when it has expired.',
       },
+      lifetimeDays: {
+        type: 'integer',
+        description:
+          'Whole days from `validFrom` to `validTo`, such as 90, 47 or 6. A certificate whose last second is 23:59:59 counts its last day.',
+      },
+      renewalDue: {
+        type: 'boolean',
+        description:
+          'Whether the certificate should have been renewed by now, by its own lifetime: less than a third of it remains, or less than half ' +
+          'of a lifetime below 10 days, the times at which ACME clients renew; also true when it has expired.',
+      },
       subjectAlternativeNames: {
         type: 'array',
         items: { type: 'string' },
@@ -123,7 +134,8 @@ export default defineTool({
       hostnameMatches: {
         type: 'boolean',
         description:
-          'Whether a subject alternative name of the certificate matches the host, using the same rules as browsers (RFC 9525).',
+          'Whether a subject alternative name of the certificate matches the host, using the same rules as browsers (RFC 9525); a wildcard ' +
+          'also matches a label with underscores.',
       },
       matchedBy: {
         type: ['string', 'null'],
@@ -218,6 +230,8 @@ export default defineTool({
       'serialNumber',
       'fingerprint256',
       'daysRemaining',
+      'lifetimeDays',
+      'renewalDue',
       'subjectAlternativeNames',
       'chainValid',
       'chainError',
@@ -237,6 +251,8 @@ export default defineTool({
         host: 'example.com',
         ...leaf,
         daysRemaining: 55,
+        lifetimeDays: 366,
+        renewalDue: true,
         subjectAlternativeNames: ['example.com', 'www.example.com'],
         chainValid: true,
         chainError: null,

@@ -302,9 +302,24 @@ test('a server that does not support EHLO or refuses it is reported in the outpu
   t.like(old.output, { encryption: 'none', extensions: [], authMechanisms: [] });
   const refusing = await against(async (peer) => {
     peer.say('220 mail\r\n');
-    await serve(peer, { EHLO: '550 5.7.1 go away\r\n' });
+    await serve(peer, { EHLO: '550 5.7.1 go away\r\n', HELO: '550 5.7.1 go away\r\n' });
   });
-  t.deepEqual(stepsOf(refusing.output), ['connect -', 'banner 220', 'ehlo 550 !', 'quit 221']);
+  t.deepEqual(stepsOf(refusing.output), ['connect -', 'banner 220', 'ehlo 550 !', 'helo 550 !', 'quit 221']);
+});
+
+test('after any permanent refusal of EHLO, HELO is sent, as swaks does; after a temporary one it is not', async (t) => {
+  for (const code of [500, 501, 502, 503, 504, 521, 550, 554]) {
+    const { output } = await against(async (peer) => {
+      peer.say('220 mail\r\n');
+      await serve(peer, { EHLO: `${code} no\r\n`, HELO: '250 mail\r\n' });
+    });
+    t.deepEqual(stepsOf(output).slice(1, 4), ['banner 220', `ehlo ${code} !`, 'helo 250']);
+  }
+  const { output } = await against(async (peer) => {
+    peer.say('220 mail\r\n');
+    await serve(peer, { EHLO: '451 later\r\n' });
+  });
+  t.deepEqual(stepsOf(output), ['connect -', 'banner 220', 'ehlo 451 !', 'quit 221']);
 });
 
 test('extensions are listed as announced, and mechanisms are read in both spellings', async (t) => {

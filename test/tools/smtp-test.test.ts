@@ -35,6 +35,14 @@ const CERTIFICATES: Readonly<Record<string, [Certificate, string | null]>> = {
     await issueCertificate({ ...mailSite, names: ['DNS.1=www.example.com'] }),
     'ERR_TLS_CERT_ALTNAME_INVALID',
   ],
+  'for the host by its common name only': [
+    await issueCertificate({ ...mailSite, names: ['IP.1=127.0.0.1'] }),
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+  ],
+  'for the host by a part of a label only': [
+    await issueCertificate({ ...mailSite, names: ['DNS.1=m*.example.com'] }),
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+  ],
   'with a short key': [await issueCertificate({ ...mailSite, bits: 1024 }), 'EE_KEY_TOO_SMALL'],
 };
 
