@@ -1,5 +1,6 @@
 import type { DnsRecord } from '../../egress/dns/record.ts';
 import type { Dns } from './dns.ts';
+import type { MxFindings } from './mx.ts';
 import { type DomainReport, newFindings, orError, verdictOf } from './verdict.ts';
 
 type TlsaRecord = DomainReport['dane']['hosts'][number]['records'][number];
@@ -25,16 +26,19 @@ function readTlsa(record: DnsRecord): TlsaRecord[] {
 /**
  * Checks the TLSA records of the mail servers (RFC 7672).
  *
- * @param servers mail servers of the domain, or the domain itself without MX records
- * @param mxAuthenticated whether the MX records are authenticated; otherwise senders do not use DANE (section 2.2)
+ * @param mail the mail servers of the domain, or the domain itself without MX records. If the MX records are not
+ *   authenticated, senders do not use DANE (section 2.2)
  */
 export async function checkDane(
-  servers: readonly string[],
-  mxAuthenticated: boolean,
+  { servers, isKnown, authenticated: mxAuthenticated }: MxFindings,
   dns: Dns,
 ): Promise<DomainReport['dane']> {
   const findings = newFindings();
   const { errors } = findings;
+  if (!isKnown) {
+    errors.push('DANE was not checked, because the MX records could not be read.');
+    return { hosts: [], ...verdictOf(findings) };
+  }
   const hosts = await Promise.all(
     servers.map(async (host) => {
       const name = `_25._tcp.${host}`;

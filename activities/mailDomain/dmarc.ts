@@ -12,7 +12,8 @@ const KNOWN = ['v', 'p', 'sp', 'np', 'rua', 'ruf', 'adkim', 'aspf', 'fo', 't', '
 const REMOVED = ['pct', 'rf', 'ri'];
 /** Maximum number of domains of report addresses that are checked. */
 const MAX_RECEIVERS = 5;
-const ADDRESS = /^mailto:[^\s@,!]+@([a-z0-9._-]+)(?:!\d+[kmgt]?)?$/i;
+/** A mailto URI (RFC 6068), which may have a query part, and a size limit of RFC 7489. */
+const ADDRESS = /^mailto:[^\s@,!?]+@([a-z0-9._-]+)(?:\?[^\s,!]*)?(?:!\d+[kmgt]?)?$/i;
 
 const NOTHING = {
   record: null,
@@ -44,11 +45,13 @@ function oneOf<T extends string>(
   return value ?? null;
 }
 
+const isUri = (uri: string): boolean => ADDRESS.test(uri) || (!/^mailto:/i.test(uri) && URL.canParse(uri));
+
 function readUris(record: DmarcRecord, tag: string, findings: Findings): string[] {
   const text = tagOf(record, tag);
   const uris = text === null ? [] : text.split(',').map((uri) => uri.trim());
   for (const uri of uris)
-    if (!ADDRESS.test(uri) && (/^mailto:/i.test(uri) || !URL.canParse(uri)))
+    if (!isUri(uri))
       findings.errors.push(
         `The tag ${tag} holds \`${uri}\`, which is not a URI such as mailto:reports@example.com.`,
       );
@@ -78,7 +81,9 @@ function checkTags(record: DmarcRecord, { errors, warnings }: Findings): void {
     else if (!KNOWN.includes(name.toLowerCase())) warnings.push(`The unknown tag ${name} is ignored.`);
   const order = record.tags.map(({ name }) => name.toLowerCase()).indexOf('p');
   if (order < 0)
-    warnings.push('Without `p` the policy is none, and receivers that follow RFC 7489 ignore the record.');
+    warnings.push(
+      'Without `p` the policy is none if there is an address for reports, and receivers that follow RFC 7489 ignore the record.',
+    );
   else if (order > 1) warnings.push('Some receivers expect `p` right after `v`.');
 }
 
@@ -106,16 +111,39 @@ async function checkReceivers(
   }
 }
 
-function readRecord(record: DmarcRecord, isOwn: boolean, findings: Findings) {
+/**
+ * The policies for the domain, its subdomains, and subdomains that do not exist. Without a valid `p`, or with an invalid `sp` or
+ * `np`, receivers act as for `p=none` if there is an address for reports, and ignore the record otherwise (RFC 9989 section
+ * 4.10.1).
+ */
+function readPolicies(
+  record: DmarcRecord,
+  hasReceiver: boolean,
+  findings: Findings,
+): Record<'p' | 'sp' | 'np', Policy | null> {
+  const read = (tag: string) => oneOf(record, tag, POLICIES, findings);
+  const [p, sp, np] = [read('p'), read('sp'), read('np')];
+  const isInvalid = (tag: string, value: Policy | null): boolean =>
+    value === null && tagOf(record, tag) !== null;
+  if (p !== null && !isInvalid('sp', sp) && !isInvalid('np', np))
+    return { p, sp: sp ?? p, np: np ?? sp ?? p };
+  const all = hasReceiver ? 'none' : null;
+  if (all === null)
+    findings.errors.push(
+      'Receivers ignore the record: its policies are missing or invalid, and it names no address for aggregate reports (`rua`).',
+    );
+  return { p: all, sp: all, np: all };
+}
+
+/** @param applies for which name the record is read: its own, a subdomain, or a subdomain that does not exist */
+function readRecord(record: DmarcRecord, applies: 'p' | 'sp' | 'np', findings: Findings) {
   checkTags(record, findings);
-  const p = oneOf(record, 'p', POLICIES, findings) ?? 'none';
-  const sp = oneOf(record, 'sp', POLICIES, findings) ?? p;
-  const np = oneOf(record, 'np', POLICIES, findings) ?? sp;
+  const aggregateReports = readUris(record, 'rua', findings);
+  const policies = readPolicies(record, aggregateReports.some(isUri), findings);
   oneOf(record, 'psd', ['y', 'n', 'u'], findings);
   const mode = (tag: string) =>
     oneOf(record, tag, ['r', 's'], findings) === 's' ? ('strict' as const) : ('relaxed' as const);
-  const policy = isOwn ? p : sp;
-  const aggregateReports = readUris(record, 'rua', findings);
+  const policy = policies[applies];
   if (policy === 'none')
     findings.warnings.push('The policy is none: receivers deliver mail that fails DMARC.');
   if (aggregateReports.length === 0)
@@ -124,8 +152,8 @@ function readRecord(record: DmarcRecord, isOwn: boolean, findings: Findings) {
     record: record.text,
     domain: record.domain,
     policy,
-    subdomainPolicy: sp,
-    nonexistentSubdomainPolicy: np,
+    subdomainPolicy: policies.sp,
+    nonexistentSubdomainPolicy: policies.np,
     testing: oneOf(record, 't', ['y', 'n'], findings) === 'y',
     dkimAlignment: mode('adkim'),
     spfAlignment: mode('aspf'),
@@ -149,7 +177,10 @@ export async function checkDmarc(domain: string, dns: Dns): Promise<Report> {
     if (own.records.length === 0) findings.errors.push('There is no DMARC record.');
     return { ...NOTHING, organizationalDomain, ...verdictOf(findings) };
   }
-  const read = readRecord(applies, applies.domain === domain, findings);
+  const isOwn = applies.domain === domain;
+  // A name with a record of its own exists.
+  const exists = isOwn || (await orError('The domain', findings, dns.exists(domain))) !== false;
+  const read = readRecord(applies, isOwn ? 'p' : exists ? 'sp' : 'np', findings);
   const report = { ...read, organizationalDomain, ...verdictOf(findings) };
   await orError(
     'The records of a receiver of reports',

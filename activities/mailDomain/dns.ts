@@ -13,6 +13,8 @@ export interface Dns {
   texts(name: string): Promise<string[]>;
   /** Whether the name has an A or AAAA record. @throws as `lookup` */
   hasAddress(name: string): Promise<boolean>;
+  /** Whether the name exists in DNS, with any record or as a parent of names (RFC 8020). @throws as `lookup` */
+  exists(name: string): Promise<boolean>;
 }
 
 const NOTHING: Lookup = { status: 'nxdomain', records: [], chain: [], authenticated: false, ttl: 0 };
@@ -28,6 +30,10 @@ export function createDns(resolver: Resolver, options: LookupOptions): Dns {
   return {
     lookup,
     texts: async (name) => (await lookup(name, 'TXT')).records.flatMap(textOf),
+    exists: async (name) => {
+      const { status, chain } = await lookup(name, 'MX');
+      return status !== 'nxdomain' || chain.length > 0;
+    },
     hasAddress: async (name) =>
       (await lookup(name, 'A')).status === 'answer' || (await lookup(name, 'AAAA')).status === 'answer',
   };

@@ -12,6 +12,8 @@ interface MxFindings {
   report: DomainReport['mx'];
   /** Mail servers; the domain itself without MX records (RFC 5321 section 5.1); none if it accepts no mail. */
   servers: string[];
+  /** Whether the look-ups that find the servers succeeded. */
+  isKnown: boolean;
   /** Whether the answer is authenticated by DNSSEC. */
   authenticated: boolean;
 }
@@ -46,12 +48,19 @@ export async function checkMx(domain: string, dns: Dns): Promise<MxFindings> {
       record.type === 'MX' ? [{ exchange: record.exchange, priority: record.priority }] : [],
     )
     .sort((a, b) => a.priority - b.priority || (a.exchange < b.exchange ? -1 : 1));
-  if (found === null) return { report: { records, ...verdictOf(findings) }, servers: [], authenticated };
+  if (found === null)
+    return { report: { records, ...verdictOf(findings) }, servers: [], isKnown: false, authenticated };
   if (records.length === 0) {
-    const accepts = (await orError('The addresses of the domain', findings, dns.hasAddress(domain))) === true;
+    const own = await orError('The addresses of the domain', findings, dns.hasAddress(domain));
+    const accepts = own === true;
     if (accepts) warnings.push('There are no MX records, so that mail is delivered to the domain itself.');
-    else errors.push('There are no MX records, and the domain has no address.');
-    return { report: { records, ...verdictOf(findings) }, servers: accepts ? [domain] : [], authenticated };
+    else if (own === false) errors.push('There are no MX records, and the domain has no address.');
+    return {
+      report: { records, ...verdictOf(findings) },
+      servers: accepts ? [domain] : [],
+      isKnown: own !== null,
+      authenticated,
+    };
   }
   const names = [...new Set(records.map(({ exchange }) => exchange))];
   const servers = names.filter((name) => name !== '.');
@@ -64,5 +73,5 @@ export async function checkMx(domain: string, dns: Dns): Promise<MxFindings> {
     warnings.push(`Only ${MAX_SERVERS} of the ${servers.length} mail servers are checked.`);
   const checked = servers.slice(0, MAX_SERVERS);
   await Promise.all(checked.map((exchange) => checkServer(exchange, dns, findings)));
-  return { report: { records, ...verdictOf(findings) }, servers: checked, authenticated };
+  return { report: { records, ...verdictOf(findings) }, servers: checked, isKnown: true, authenticated };
 }

@@ -31,7 +31,7 @@ export async function reportDomain(
     checkDmarc(name, dns),
     mail.then(({ servers }) => checkMtaSts(name, servers, dns, egress, limits)),
     checkTlsRpt(name, dns),
-    mail.then(({ servers, authenticated }) => checkDane(servers, authenticated, dns)),
+    mail.then((found) => checkDane(found, dns)),
   ]);
   return { name, mx, spf, dmarc, mtaSts, tlsRpt, dane };
 }

@@ -1,3 +1,13 @@
+import {
+  type AddressSet,
+  addressesOf,
+  difference,
+  EVERY_ADDRESS,
+  intersection,
+  NO_ADDRESS,
+  shareOf,
+  union,
+} from './addressSets.ts';
 import type { Dns } from './dns.ts';
 import { isSpf, parseSpf, type SpfResult, type SpfTerm } from './spfTerms.ts';
 import { type DomainReport, type Findings, newFindings, orError, verdictOf } from './verdict.ts';
@@ -8,6 +18,10 @@ const MAX_VOID_LOOKUPS = 2;
 const MAX_MX = 10;
 /** Longest record that fits into a small DNS answer (RFC 7208 section 3.4). */
 const COMMON_BYTES = 450;
+
+/** Share of all addresses above which a record lets practically every server send, and from which it is worth a warning. */
+const ALMOST_ALL = 0.95;
+const LARGE_PART = 0.1;
 
 /** The evaluation ends with `permerror`. */
 class PermanentError extends Error {
@@ -39,13 +53,21 @@ function countVoid(evaluation: Evaluation, term: string): void {
     );
 }
 
+/** The result of a record. */
+interface Outcome {
+  /** The result for a sender that no mechanism but `all` matches. */
+  all: SpfResult;
+  /** Addresses that certainly pass; single addresses are left out. */
+  passing: AddressSet;
+}
+
 /** Follows `include` or `redirect`. @throws PermanentError when there is no usable record (sections 5.2 and 6.1) */
 async function follow(
   evaluation: Evaluation,
   domain: string,
   path: readonly string[],
   term: string,
-): Promise<SpfResult> {
+): Promise<Outcome> {
   const name = domain.toLowerCase().replace(/\.$/, '');
   if (path.includes(name)) throw new PermanentError(`\`${term}\` leads back to ${name}.`);
   const records = (await evaluation.dns.texts(name)).filter(isSpf);
@@ -59,69 +81,107 @@ async function follow(
   return evaluate(evaluation, name, terms, [...path, name]);
 }
 
+/** Looks up the addresses of a host and returns the blocks around them. */
+async function blocksAround(dns: Dns, host: string, { prefixes }: SpfTerm): Promise<AddressSet> {
+  const lookups = await Promise.all((['A', 'AAAA'] as const).map((type) => dns.lookup(host, type)));
+  return lookups
+    .flatMap(({ records }) => records)
+    .flatMap((record) => ('address' in record ? [record.address] : []))
+    .map((address) => addressesOf(`${address}/${prefixes[address.includes(':') ? 6 : 4]}`))
+    .reduce(union, NO_ADDRESS);
+}
+
+/**
+ * Evaluates a mechanism other than `all`.
+ *
+ * @returns the addresses that it certainly matches; single addresses are left out
+ */
 async function evaluateMechanism(
   evaluation: Evaluation,
   current: string,
-  { name, domain, value }: SpfTerm,
+  mechanism: SpfTerm,
   path: readonly string[],
-): Promise<void> {
+): Promise<AddressSet> {
   const { dns, findings } = evaluation;
+  const { name, domain, value, prefixes } = mechanism;
   const term = value === null || value.startsWith('/') ? `${name}${value ?? ''}` : `${name}:${value}`;
   const target = domain ?? current;
-  if (name === 'ip4' || name === 'ip6') return;
+  if (name === 'ip4' || name === 'ip6') return addressesOf(value ?? '');
   countLookup(evaluation);
   if (name === 'ptr') findings.warnings.push(`\`${term}\` should not be used (RFC 7208 section 5.5).`);
-  if (name === 'ptr' || target.includes('%')) return;
-  if (name === 'include') {
-    await follow(evaluation, target, path, term);
-  } else if (name === 'mx') {
+  if (name === 'ptr' || target.includes('%')) return NO_ADDRESS;
+  if (name === 'include') return (await follow(evaluation, target, path, term)).passing;
+  const isWide = prefixes[4] < 32 || prefixes[6] < 128;
+  if (name === 'mx') {
     const { records } = await dns.lookup(target, 'MX');
     if (records.length === 0) countVoid(evaluation, term);
     if (records.length > MAX_MX)
       throw new PermanentError(`\`${term}\` finds more than ${MAX_MX} mail servers.`);
-  } else {
-    const found =
-      name === 'a' ? await dns.hasAddress(target) : (await dns.lookup(target, 'A')).records.length > 0;
-    if (!found) countVoid(evaluation, term);
+    if (!isWide) return NO_ADDRESS;
+    const hosts = records.flatMap((record) => (record.type === 'MX' ? [record.exchange] : []));
+    const blocks = await Promise.all(hosts.map((host) => blocksAround(dns, host, mechanism)));
+    return blocks.reduce(union, NO_ADDRESS);
   }
+  const found =
+    name === 'a' ? await dns.hasAddress(target) : (await dns.lookup(target, 'A')).records.length > 0;
+  if (!found) countVoid(evaluation, term);
+  // Without a macro, `exists` looks up the same name for every sender.
+  if (name === 'exists') return found ? EVERY_ADDRESS : NO_ADDRESS;
+  return isWide ? blocksAround(dns, target, mechanism) : NO_ADDRESS;
 }
 
-/** Evaluates all terms as for a sender that no mechanism but `all` matches. @returns the result for it */
+/** Evaluates all terms, as for a sender that no mechanism but `all` matches. */
 async function evaluate(
   evaluation: Evaluation,
   domain: string,
   terms: readonly SpfTerm[],
   path: readonly string[],
-): Promise<SpfResult> {
+): Promise<Outcome> {
   const { warnings } = evaluation.findings;
   const mechanisms = terms.filter(({ kind }) => kind === 'mechanism');
   const redirect = terms.find(({ kind, name }) => kind === 'modifier' && name === 'redirect');
   for (const { name } of terms.filter(({ kind }) => kind === 'modifier'))
     if (name !== 'redirect' && name !== 'exp') warnings.push(`The unknown modifier ${name} is ignored.`);
+  let passing = NO_ADDRESS;
+  let left = EVERY_ADDRESS;
   for (const [at, term] of mechanisms.entries()) {
     if (term.name !== 'all' || term.result === null) {
-      await evaluateMechanism(evaluation, domain, term, path);
+      const matched = intersection(left, await evaluateMechanism(evaluation, domain, term, path));
+      if (term.result === 'pass') passing = union(passing, matched);
+      left = difference(left, matched);
       continue;
     }
     if (at < mechanisms.length - 1) warnings.push(`Mechanisms after \`all\` are ignored in ${domain}.`);
     if (redirect !== undefined) warnings.push(`\`redirect\` is ignored in ${domain} because of \`all\`.`);
-    return term.result;
+    return { all: term.result, passing: term.result === 'pass' ? union(passing, left) : passing };
   }
-  if (redirect === undefined) return 'neutral';
+  if (redirect === undefined) return { all: 'neutral', passing };
   countLookup(evaluation);
   const target = redirect.domain ?? '';
-  return target.includes('%')
-    ? 'neutral'
-    : follow(evaluation, target, path, `redirect=${redirect.value ?? ''}`);
+  if (target.includes('%')) return { all: 'neutral', passing };
+  const outcome = await follow(evaluation, target, path, `redirect=${redirect.value ?? ''}`);
+  return { all: outcome.all, passing: union(passing, intersection(left, outcome.passing)) };
 }
 
-function warnOfStyle(record: string, terms: readonly SpfTerm[], all: SpfResult, findings: Findings): void {
+/** Warns of a record that lets a large part of all servers send, also by `include` or by blocks of addresses. */
+function warnOfOpenness({ all, passing }: Outcome, { warnings }: Findings): void {
+  const share = shareOf(passing);
+  if (all === 'pass' || share[4] > ALMOST_ALL)
+    warnings.push('The record lets every server send mail for the domain.');
+  else if (share[6] > ALMOST_ALL)
+    warnings.push('The record lets every server with an IPv6 address send mail for the domain.');
+  else if (share[4] >= LARGE_PART)
+    warnings.push(
+      `The record lets servers send mail for the domain at ${Math.floor(share[4] * 100)} % of all IPv4 addresses.`,
+    );
+}
+
+function warnOfStyle(record: string, terms: readonly SpfTerm[], findings: Findings): void {
   const bytes = Buffer.byteLength(record);
   if (bytes > COMMON_BYTES)
     findings.warnings.push(
       `The record has ${bytes} bytes; above ${COMMON_BYTES} the DNS answer may be too large for some receivers.`,
     );
-  if (all === 'pass') findings.warnings.push('The record lets every server send mail for the domain.');
   if (!terms.some(({ name }) => name === 'all' || name === 'redirect'))
     findings.warnings.push(
       'The record ends without `all` or `redirect`, so that other senders are neither allowed nor refused.',
@@ -139,7 +199,7 @@ export async function checkSpf(domain: string, dns: Dns): Promise<DomainReport['
   if (record === undefined || findings.errors.length > 0) return { ...report, ...verdictOf(findings) };
 
   const { terms, faults } = parseSpf(record);
-  const listed = terms.map(({ domain: _, ...term }) => term);
+  const listed = terms.map(({ domain: _, prefixes: __, ...term }) => term);
   findings.errors.push(...faults);
   if (faults.length > 0) return { ...report, record, terms: listed, ...verdictOf(findings) };
 
@@ -149,8 +209,19 @@ export async function checkSpf(domain: string, dns: Dns): Promise<DomainReport['
     findings.errors.push(error.message);
     return null;
   });
-  const all = await orError('A record that the SPF record names', findings, work);
-  if (all !== null) warnOfStyle(record, terms, all, findings);
+  const outcome = await orError('A record that the SPF record names', findings, work);
+  if (outcome !== null) {
+    warnOfStyle(record, terms, findings);
+    warnOfOpenness(outcome, findings);
+  }
   const { lookups, voidLookups, included } = evaluation;
-  return { record, terms: listed, all, lookups, voidLookups, included, ...verdictOf(findings) };
+  return {
+    record,
+    terms: listed,
+    all: outcome?.all ?? null,
+    lookups,
+    voidLookups,
+    included,
+    ...verdictOf(findings),
+  };
 }

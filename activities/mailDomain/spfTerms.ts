@@ -4,6 +4,8 @@ import type { DomainReport } from './verdict.ts';
 export type SpfTerm = DomainReport['spf']['terms'][number] & {
   /** Domain that a mechanism or redirect names, without prefix lengths; null if it names none. */
   domain: string | null;
+  /** Lengths of the prefixes of addresses that `a` and `mx` compare. */
+  prefixes: Readonly<Record<4 | 6, number>>;
 };
 export type SpfResult = NonNullable<SpfTerm['result']>;
 
@@ -36,13 +38,18 @@ function isDomainSpec(text: string, macro = MACRO): boolean {
   return labels.length > 1 && LABEL.test(top) && !/^\d+$/.test(top);
 }
 
+const WHOLE = { 4: 32, 6: 128 } as const;
+
 /** Splits `domain/24//64`. @returns null for a prefix length that is too long */
-function splitPrefixes(value: string): string | null {
-  const [six = '', sixBits = '0'] = /\/\/(0|[1-9]\d{0,2})$/.exec(value) ?? [];
+function splitPrefixes(value: string): { domain: string; prefixes: SpfTerm['prefixes'] } | null {
+  const [six = '', sixBits = '128'] = /\/\/(0|[1-9]\d{0,2})$/.exec(value) ?? [];
   const rest = value.slice(0, value.length - six.length);
-  const [four = '', fourBits = '0'] = /\/(0|[1-9]\d?)$/.exec(rest) ?? [];
+  const [four = '', fourBits = '32'] = /\/(0|[1-9]\d?)$/.exec(rest) ?? [];
   if (Number(sixBits) > 128 || Number(fourBits) > 32) return null;
-  return rest.slice(0, rest.length - four.length);
+  return {
+    domain: rest.slice(0, rest.length - four.length),
+    prefixes: { 4: Number(fourBits), 6: Number(sixBits) },
+  };
 }
 
 /** Whether the text is an address of that family with an optional prefix length. */
@@ -57,6 +64,8 @@ function isNetwork(text: string, family: 4 | 6): boolean {
   const numbers = address.split('.');
   return numbers.length === 4 && numbers.every((it) => /^(?:0|[1-9]\d{0,2})$/.test(it) && Number(it) < 256);
 }
+
+const argumentOf = (separator: string, value: string): string => (separator === '/' ? `/${value}` : value);
 
 /** The domain that a mechanism names; undefined when its argument violates the grammar. */
 function readArgument(name: string, separator: string, value: string): string | null | undefined {
@@ -75,10 +84,10 @@ function readArgument(name: string, separator: string, value: string): string | 
       return separator === '' ? null : separator === ':' ? needsDomain(value) : undefined;
     case 'a':
     case 'mx': {
-      const domain = splitPrefixes(separator === '/' ? `/${value}` : value);
-      if (domain === null) return undefined;
-      if (separator === ':') return needsDomain(domain);
-      return domain === '' ? null : undefined;
+      const split = splitPrefixes(argumentOf(separator, value));
+      if (split === null) return undefined;
+      if (separator === ':') return needsDomain(split.domain);
+      return split.domain === '' ? null : undefined;
     }
     default:
       return undefined;
@@ -90,15 +99,16 @@ function readTerm(text: string): SpfTerm | null {
   const name = rawName.toLowerCase();
   if (separator === '=') {
     if (qualifier !== '') return null;
-    const term = { kind: 'modifier', name, value, result: null, domain: null } as const;
+    const term = { kind: 'modifier', name, value, result: null, domain: null, prefixes: WHOLE } as const;
     if (name === 'redirect') return isDomainSpec(value) ? { ...term, domain: value } : null;
     if (name === 'exp') return isDomainSpec(value, EXPLANATION_MACRO) ? term : null;
     return isMacroString(value, EXPLANATION_MACRO) ? term : null;
   }
   const domain = readArgument(name, separator, value);
   if (domain === undefined) return null;
-  const argument = separator === '' ? null : separator === '/' ? `/${value}` : value;
-  return { kind: 'mechanism', name, value: argument, result: RESULTS[qualifier] ?? 'pass', domain };
+  const argument = separator === '' ? null : argumentOf(separator, value);
+  const prefixes = splitPrefixes(argument ?? '')?.prefixes ?? WHOLE;
+  return { kind: 'mechanism', name, value: argument, result: RESULTS[qualifier] ?? 'pass', domain, prefixes };
 }
 
 /** Whether a TXT record is an SPF record (RFC 7208 section 4.5). */

@@ -217,7 +217,7 @@ test.serial('MTA-STS: the policy is requested once, over valid TLS, without redi
   const typed = await reportOn(name, POLICY, 200, { 'content-type': 'text/html' });
   t.regex(typed.mtaSts.warnings.join(), /text\/plain/);
   const large = await reportOn(name, 'x'.repeat(100_000));
-  t.regex(large.mtaSts.errors.join(), /exceeds the size limit/);
+  t.regex(large.mtaSts.errors.join(), /larger than 64 KB/);
   using network = await stubNetwork({ certificate: await makeCertificate(['DNS:other.test']) });
   const { mtaSts } = await reportDomain(name, resolver, network.guard, soon());
   t.regex(mtaSts.errors.join(), /certificate/i);

@@ -1,0 +1,154 @@
+import test from 'ava';
+import { reportDomain } from '../../activities/mailDomain/report.ts';
+import { createResolver, type Resolver } from '../../egress/resolver.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { reply, soa, startDns } from '../helpers/dns.ts';
+import { soon, stubNetwork } from '../helpers/egress.ts';
+import { type Named, startNamed } from '../helpers/named.ts';
+
+const EVERY = 'The record lets every server send mail for the domain.';
+const EVERY_V6 = 'The record lets every server with an IPv6 address send mail for the domain.';
+/** SPF records by name, and what the warning about openness says; null if there is none. */
+const SPF: Record<string, [record: string, warning: string | null]> = {
+  'inc-all': ['v=spf1 include:plus.open.test -all', EVERY],
+  plus: ['v=spf1 +all', EVERY],
+  deep: ['v=spf1 include:inc-all.open.test ~all', EVERY],
+  blocks: ['v=spf1 ip4:0.0.0.0/0 ip6:::/0 -all', EVERY],
+  halves: ['v=spf1 ip4:0.0.0.0/1 ip4:128.0.0.0/1 -all', EVERY],
+  quarters: ['v=spf1 ip4:0.0.0.0/2 ip4:64.0.0.0/2 ip4:128.0.0.0/2 ip4:192.0.0.0/3 -all', EVERY],
+  parts: ['v=spf1 include:low.open.test include:high.open.test -all', EVERY],
+  low: [
+    'v=spf1 ip4:0.0.0.0/1 -all',
+    'The record lets servers send mail for the domain at 56 % of all IPv4 addresses.',
+  ],
+  high: [
+    'v=spf1 ip4:128.0.0.0/1 -all',
+    'The record lets servers send mail for the domain at 43 % of all IPv4 addresses.',
+  ],
+  six: ['v=spf1 ip6:::/0 -all', EVERY_V6],
+  unicast6: ['v=spf1 ip6:2000::/3 -all', EVERY_V6],
+  'a-zero': ['v=spf1 a:host.open.test/0 -all', EVERY],
+  'mx-zero': ['v=spf1 mx/0 -all', EVERY],
+  exists: ['v=spf1 exists:host.open.test -all', EVERY],
+  redirect: ['v=spf1 redirect=plus.open.test', EVERY],
+  'not-first': ['v=spf1 -ip4:192.0.2.0/24 include:plus.open.test -all', EVERY],
+  // Nothing is left for the mechanisms that pass.
+  refused: ['v=spf1 -ip4:0.0.0.0/0 -ip6:::/0 include:plus.open.test -all', null],
+  neutral: ['v=spf1 ?include:plus.open.test -all', null],
+  'inc-fail': ['v=spf1 include:closed.open.test -all', null],
+  closed: ['v=spf1 ip4:192.0.2.0/24 a mx -all', null],
+  macro: ['v=spf1 exists:%{i}.host.open.test -all', null],
+  networks: ['v=spf1 ip4:10.0.0.0/8 ip4:198.0.0.0/8 ip6:2001:db8::/32 -all', null],
+};
+
+/** DMARC records by name: the policies for the domain, its subdomains and names that do not exist, and the validity. */
+type Policies = [record: string, policies: (string | null)[], valid: boolean];
+const RUA = 'rua=mailto:a@dm.test';
+const DMARC: Record<string, Policies> = {
+  d6: ['v=DMARC1;', [null, null, null], false],
+  d30: ['v=DMARC1; adkim=s', [null, null, null], false],
+  d35: ['v=DMARC1; p=reject; sp=bogus', [null, null, null], false],
+  d36: ['v=DMARC1; p=bogus', [null, null, null], false],
+  d37: ['v=DMARC1; p=reject; np=bogus; rua=nowhere', [null, null, null], false],
+  d10: [`v=DMARC1; p=reject; ${RUA}; sp=bogus`, ['none', 'none', 'none'], false],
+  d11: [`v=DMARC1; p=bogus; sp=reject; ${RUA}`, ['none', 'none', 'none'], false],
+  d12: [`v=DMARC1; ${RUA}`, ['none', 'none', 'none'], true],
+  d21: [`v=DMARC1; p=reject; ${RUA}?subject=x`, ['reject', 'reject', 'reject'], true],
+  d22: [`v=DMARC1; p=reject; ${RUA}?subject=x&body=y!10m`, ['reject', 'reject', 'reject'], true],
+  d23: ['v=DMARC1; p=reject; rua=mailto:?to=a@dm.test', ['reject', 'reject', 'reject'], false],
+  d40: [`v=DMARC1; p=reject; sp=quarantine; np=none; ${RUA}`, ['reject', 'quarantine', 'none'], true],
+};
+
+const zoneOf = (): string =>
+  [
+    '$TTL 300\n@ SOA ns root 1 2 3 4 5\n@ NS ns\nns A 127.0.0.1\n$ORIGIN open.test.\nhost A 192.0.2.1',
+    ...Object.entries(SPF).map(([name, [record]]) => `${name} TXT "${record}"\n${name} MX 10 host`),
+    '$ORIGIN dm.test.\n@ MX 10 host.open.test.',
+    ...Object.entries(DMARC).map(([name, [record]]) => `_dmarc.${name} TXT "${record}"\n${name} A 192.0.2.1`),
+    'exists.d40 A 192.0.2.1\na.below.d40 A 192.0.2.1',
+    '$ORIGIN testing.test.\n@ MX 10 host.open.test.\n_mta-sts TXT "v=STSv1; id=1"',
+  ].join('\n');
+
+let named: Named;
+let resolver: Resolver;
+test.before(async () => {
+  named = await startNamed({ test: zoneOf() }, []);
+  resolver = createResolver({ servers: [named] });
+});
+test.after.always(() => named?.close());
+
+const certificate = await makeCertificate(['DNS:mta-sts.testing.test']);
+
+async function reportOn(name: string, policy = '', its = resolver) {
+  using network = await stubNetwork({
+    certificate,
+    handle: (_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(policy),
+  });
+  return reportDomain(name, its, network.guard, soon());
+}
+
+for (const [name, [record, warning]] of Object.entries(SPF))
+  test.serial(`SPF that lets everyone send has a warning: ${record}`, async (t) => {
+    const { spf } = await reportOn(`${name}.open.test`);
+    t.deepEqual(spf.errors, []);
+    t.deepEqual(
+      spf.warnings.filter((it) => it.startsWith('The record lets')),
+      warning === null ? [] : [warning],
+    );
+  });
+
+for (const [name, [record, policies, valid]] of Object.entries(DMARC))
+  test.serial(`DMARC without usable policies follows RFC 9989 section 4.10.1: ${record}`, async (t) => {
+    const { dmarc } = await reportOn(`${name}.dm.test`);
+    const { policy, subdomainPolicy, nonexistentSubdomainPolicy } = dmarc;
+    t.deepEqual([policy, subdomainPolicy, nonexistentSubdomainPolicy], policies);
+    t.is(dmarc.valid, valid, dmarc.errors.join(' '));
+  });
+
+test.serial('DMARC: the policy of a name that does not exist is that of `np`', async (t) => {
+  const policyOf = async (name: string) => (await reportOn(`${name}d40.dm.test`)).dmarc.policy;
+  t.is(await policyOf(''), 'reject');
+  t.is(await policyOf('exists.'), 'quarantine');
+  t.is(await policyOf('below.'), 'quarantine', 'an empty non-terminal exists (RFC 8020)');
+  t.is(await policyOf('absent.'), 'none');
+  t.is(await policyOf('a.absent.'), 'none');
+});
+
+const policyFor = (mode: string, mx: string): string =>
+  `version: STSv1\nmode: ${mode}\nmx: ${mx}\nmax_age: 604800\n`;
+test.serial(
+  'MTA-STS: a server that the policy does not name is refused only in the mode enforce',
+  async (t) => {
+    const enforced = await reportOn('testing.test', policyFor('enforce', 'other.test'));
+    t.regex(enforced.mtaSts.errors.join(), /does not name host\.open\.test, so that senders do not deliver/);
+    const testing = await reportOn('testing.test', policyFor('testing', 'other.test'));
+    t.true(testing.mtaSts.valid);
+    t.regex(testing.mtaSts.warnings.join(), /does not name host\.open\.test: senders deliver to it/);
+    const matching = await reportOn('testing.test', policyFor('testing', 'host.open.test'));
+    t.deepEqual(matching.mtaSts.warnings, [
+      'The mode is testing: senders report failures of TLS and deliver nevertheless.',
+    ]);
+  },
+);
+
+test('DANE is not checked when the MX records could not be read', async (t) => {
+  const failing = await startDns((query) => reply(query, [], { code: 'SERVFAIL' }));
+  const refusing = await startDns((query) => reply(query, [], { code: 'REFUSED' }));
+  // The records are absent, but the addresses of the domain itself cannot be read.
+  const addressless = await startDns((query) =>
+    query.question.type === 'A'
+      ? reply(query, [], { code: 'SERVFAIL' })
+      : reply(query, [], { authorities: [soa('test', 60, 60)] }),
+  );
+  for (const server of [failing, refusing, addressless]) {
+    t.teardown(() => server.close());
+    const { dane, mx } = await reportOn('a.test', '', createResolver({ servers: [server] }));
+    t.deepEqual(dane, {
+      hosts: [],
+      valid: false,
+      errors: ['DANE was not checked, because the MX records could not be read.'],
+      warnings: [],
+    });
+    t.regex(mx.errors.join(), /could not be read/);
+  }
+});
