@@ -37,12 +37,27 @@ interface Dependencies {
   onError(error: Error): void;
 }
 
-/** Copies only the headers that the protocol uses, which do not include credentials. */
-function protocolHeaders(headers: IncomingHttpHeaders): Headers {
+const JSON_TYPE = 'application/json';
+const STREAM_TYPE = 'text/event-stream';
+
+/**
+ * Copies only the headers that the protocol uses, which do not include credentials.
+ *
+ * @param acceptable the types of responses that the client accepts (RFC 9110 section 12.5.1). The MCP package looks for both
+ *   names in the header of a client of 2025, so the header names both if the client accepts one of them
+ */
+function protocolHeaders(headers: IncomingHttpHeaders, acceptable: readonly string[]): Headers {
   const copied = new Headers();
   for (const [name, value] of Object.entries(headers))
     if (/^(?:accept|content-type|mcp-.*)$/.test(name) && typeof value === 'string') copied.set(name, value);
+  if (acceptable.length > 0) copied.set('accept', `${JSON_TYPE}, ${STREAM_TYPE}`);
   return copied;
+}
+
+/** Returns the response in a stream of messages, which is its last one. */
+async function lastMessage(stream: Response): Promise<Buffer> {
+  const messages = [...(await stream.text()).matchAll(/^data: (.*)$/gm)];
+  return Buffer.from(messages.at(-1)?.[1] ?? '');
 }
 
 /** The challenge of a 401 response (RFC 6750, section 3, and RFC 9728, section 5.1). */
@@ -99,18 +114,20 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
     }
     ctx.set('Cache-Control', 'no-store');
     const parsedBody = await receive(ctx);
+    const acceptable = [JSON_TYPE, STREAM_TYPE].filter((type) => ctx.accepts(type) !== false);
     const handler = createMcpHandler(() => createServer(ctx, hangup.signal), { onerror: onError });
     const request = new Request(resourceOf(ctx), {
       method: 'POST',
-      headers: protocolHeaders(ctx.req.headers),
+      headers: protocolHeaders(ctx.req.headers, acceptable),
       signal: hangup.signal,
     });
     const response = await handler.fetch(request, { parsedBody });
     const type = response.headers.get('Content-Type') ?? '';
+    const isStream = type.startsWith(STREAM_TYPE);
+    const asJson = isStream && acceptable.includes(JSON_TYPE) && !acceptable.includes(STREAM_TYPE);
     ctx.status = response.status;
-    if (type.startsWith('text/event-stream')) {
-      ctx.body = response.body;
-    } else ctx.body = Buffer.from(await response.arrayBuffer());
-    ctx.type = type;
+    if (asJson) ctx.body = await lastMessage(response);
+    else ctx.body = isStream ? response.body : Buffer.from(await response.arrayBuffer());
+    ctx.type = asJson ? JSON_TYPE : type;
   });
 }

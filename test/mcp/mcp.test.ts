@@ -6,7 +6,7 @@ import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
-import { connectMcp, ERAS } from '../helpers/mcp.ts';
+import { connectMcp, ERAS, resultOf } from '../helpers/mcp.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
@@ -62,6 +62,24 @@ const post = (body: unknown, headers: Record<string, string> = {}) =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+
+const ACCEPTS: [accept: string, type: RegExp][] = [
+  ['application/json, text/event-stream', /^text\/event-stream/],
+  ['text/event-stream', /^text\/event-stream/],
+  ['application/json', /^application\/json/],
+  ['*/*', /^text\/event-stream/],
+  ['Application/JSON, Text/Event-Stream', /^text\/event-stream/],
+  ['application/*;q=0.5, text/event-stream;q=0', /^application\/json/],
+];
+test.serial('clients of 2025 get a response for each Accept that includes one of its types', async (t) => {
+  for (const [accept, type] of ACCEPTS) {
+    const response = await post(LIST, { Accept: accept });
+    t.is(response.status, 200, accept);
+    t.regex(response.headers.get('Content-Type') ?? '', type, accept);
+    t.true(Array.isArray(resultOf(await response.text()).tools), accept);
+  }
+  t.is((await post(LIST, { Accept: 'image/png' })).status, 406);
+});
 
 for (const era of ERAS) {
   test.serial(`${era} clients: the list of tools has prices, schemas and hints`, async (t) => {
