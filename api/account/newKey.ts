@@ -21,14 +21,25 @@ function faultsOf(
     const parsed = parseNetwork(network);
     if (typeof parsed === 'string') faults.push({ pointer: `/allowedNetworks/${index}`, message: parsed });
   }
-  // Negated instead of `<=`: a leap second is a valid date-time but an invalid JavaScript date, for which every
-  // comparison is false.
-  if (expiresAt != null && !(Date.parse(expiresAt) > Date.now()))
-    faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
+  if (expiresAt != null) {
+    const time = timeOf(expiresAt);
+    if (Number.isNaN(time)) faults.push({ pointer: '/expiresAt', message: INVALID_TIME });
+    else if (time <= Date.now()) faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
+  }
   return faults;
 }
 
-const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
+/** For a time that the JSON Schema permits and RFC 3339 does not, such as one with the offset `+05`. */
+const INVALID_TIME =
+  'is not a date-time of RFC 3339: the offset must be Z or have hours and minutes, such as +05:00';
+
+/** Milliseconds since 1970 of a date-time; NaN if it is invalid. A leap second, which Date does not know, is the next second. */
+function timeOf(text: string): number {
+  const [whole, before = '', after = ''] = /^(.*:\d\d:)60(?:\.\d+)?([^.\d].*)$/.exec(text) ?? [];
+  return whole === undefined ? Date.parse(text) : Date.parse(`${before}59${after}`) + 1000;
+}
+
+const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(timeOf(time)));
 
 /**
  * Converts the body of a request to create an API key.

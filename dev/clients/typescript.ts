@@ -41,7 +41,8 @@ interface Place {
 
 function arrayType(items: unknown, place: Place): string {
   const type = typeOf(items, place);
-  const item = /[ |]/.test(type) && !type.startsWith('{') ? `(${type})` : type;
+  const isUnion = isRecord(items) && (Array.isArray(items.anyOf) || Array.isArray(items.oneOf));
+  const item = /[ |]/.test(type) && (isUnion || !type.startsWith('{')) ? `(${type})` : type;
   return `${place.isInput ? 'readonly ' : ''}${item}[]`;
 }
 

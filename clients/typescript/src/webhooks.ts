@@ -5,6 +5,9 @@ import { parseJson } from './response.ts';
 /** Seconds by which the time of a delivery may differ from that of the receiver. */
 const TOLERANCE_S = 300;
 const PREFIX = 'whsec_';
+const SIGNATURES = 'webhook-signature';
+/** Unix time in seconds, in as many digits as it can have. */
+const TIME = /^\d{1,12}$/;
 
 /** A received delivery. */
 export interface Delivery {
@@ -21,10 +24,13 @@ export interface Delivery {
 const isHeaders = (headers: Delivery['headers']): headers is Headers => headers instanceof Headers;
 
 function headerOf(headers: Delivery['headers'], name: string): string {
-  const value = isHeaders(headers)
+  const found = isHeaders(headers)
     ? headers.get(name)
     : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
-  if (typeof value !== 'string' || value === '')
+  const values = [...new Set([found ?? []].flat())];
+  // Only signatures form a list. Other headers with different values are ambiguous, and then not signed.
+  const value = values.join(name === SIGNATURES ? ' ' : ', ');
+  if (value === '')
     throw new WebhookVerificationError(
       `The header ${name} is missing. The request is not a delivery, or a proxy removed the header.`,
     );
@@ -53,8 +59,10 @@ const isEvent = (value: unknown): value is WebhookEvent =>
   typeof value === 'object' && value !== null && 'event' in value && 'id' in value && 'data' in value;
 
 function checkTime(timestamp: string, now: number): void {
+  if (!TIME.test(timestamp))
+    throw new WebhookVerificationError('The header webhook-timestamp is not a Unix time in seconds.');
   const difference = Math.abs(now - Number(timestamp));
-  if (!/^\d+$/.test(timestamp) || difference >= TOLERANCE_S)
+  if (difference >= TOLERANCE_S)
     throw new WebhookVerificationError(
       `The delivery was signed at ${timestamp}, ${TOLERANCE_S} seconds or more from the time of this machine. It may be a ` +
         'replayed request. If it is not, correct the clock of this machine.',
@@ -74,7 +82,7 @@ export async function verifyWebhook({
   body,
   now = Math.floor(Date.now() / 1000),
 }: Delivery): Promise<WebhookEvent> {
-  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', SIGNATURES].map((name) =>
     headerOf(headers, name),
   );
   checkTime(timestamp ?? '', now);

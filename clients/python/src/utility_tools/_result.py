@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import base64
 import os
-from dataclasses import dataclass
+import reprlib
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Generic, Literal, Optional, TypeVar, Union
 from urllib.parse import quote
 
 T = TypeVar("T")
+
+# Files in outputs are strings of megabytes, which would fill logs and terminals.
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 200
+_SHORT.maxdict = _SHORT.maxlist = 50
+_SHORT.maxlevel = 8
 
 _EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "application/pdf": "pdf"}
 
@@ -57,7 +64,7 @@ class Credits:
 class ToolFile:
     """A file that a tool created."""
 
-    content: bytes
+    content: bytes = field(repr=False)
     mime_type: str
     name: str
 
@@ -70,7 +77,7 @@ class ToolFile:
         return target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Generic[T]):
     """The result of a tool call."""
 
@@ -84,8 +91,16 @@ class Result(Generic[T]):
     replayed: bool
     """True if the result is that of an earlier attempt or call with the same key."""
 
+    def __repr__(self) -> str:
+        """Shows all fields, with long texts of the output shortened."""
+        shown = (
+            f"{each.name}={_SHORT.repr(self.output) if each.name == 'output' else repr(getattr(self, each.name))}"
+            for each in fields(self)
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class FileResult(Result[T]):
     """The result of a tool that creates a file."""
 

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import re
 import time
 from typing import Mapping, Optional, Sequence, Union, cast
 
@@ -16,6 +17,8 @@ from .types import WebhookEvent
 # Seconds by which the time of a delivery may differ from that of the receiver.
 _TOLERANCE_S = 300
 _PREFIX = "whsec_"
+# Unix time in seconds, in as many digits as it can have. `int` refuses numbers with thousands of digits.
+_TIME = re.compile(r"[0-9]{1,12}")
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:
@@ -41,11 +44,18 @@ def _key(secret: str) -> bytes:
 
 
 def _check_time(timestamp: str, now: float) -> None:
-    if not (timestamp.isascii() and timestamp.isdigit()) or abs(now - int(timestamp)) >= _TOLERANCE_S:
+    if not _TIME.fullmatch(timestamp):
+        raise WebhookVerificationError("The header webhook-timestamp is not a Unix time in seconds.")
+    if abs(now - int(timestamp)) >= _TOLERANCE_S:
         raise WebhookVerificationError(
             f"The delivery was signed at {timestamp}, {_TOLERANCE_S} seconds or more from the time of this machine. It may be "
             "a replayed request. If it is not, correct the clock of this machine."
         )
+
+
+def _encode(text: str) -> bytes:
+    """Encodes a text. Frameworks decode bytes that are not UTF-8 to surrogates; such a text is not signed, so any bytes do."""
+    return text.encode("utf-8", "replace")
 
 
 def verify_webhook(
@@ -62,17 +72,17 @@ def verify_webhook(
 
     Raises WebhookVerificationError if the delivery is not genuine (respond with 400), ValueError if the secret is not valid.
     """
-    raw = body.encode() if isinstance(body, str) else body
+    raw = _encode(body) if isinstance(body, str) else body
     id = _header(headers, "webhook-id")
     timestamp = _header(headers, "webhook-timestamp")
     signatures = _header(headers, "webhook-signature").split(" ")
     _check_time(timestamp, time.time() if now is None else now)
-    signed = f"{id}.{timestamp}.".encode() + raw
+    signed = _encode(f"{id}.{timestamp}.") + raw
     genuine = False
     for one in [secret] if isinstance(secret, str) else secret:
         digest = base64.b64encode(hmac.new(_key(one), signed, hashlib.sha256).digest())
         for signature in signatures:
-            genuine = hmac.compare_digest(b"v1," + digest, signature.encode()) or genuine
+            genuine = hmac.compare_digest(b"v1," + digest, _encode(signature)) or genuine
     if not genuine:
         raise WebhookVerificationError(
             "The signature does not match. Check that the secret belongs to this endpoint and that the body is exactly as "
