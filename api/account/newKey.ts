@@ -5,6 +5,9 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { KeyChange, NewKey } from '../../store/keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 
+/** For times that the JSON Schema permits and JavaScript dates do not have: leap seconds, and offsets such as `+05`. */
+const UNSUPPORTED_TIME = 'must have seconds from 00 to 59, and an offset that is Z or has minutes, such as +05:00';
+
 /** Finds the faults of a new or changed key that its JSON Schema cannot express. */
 function faultsOf(
   { tools, expiresAt, dailyBudget, monthlyBudget, allowedNetworks }: KeyChangeBody,
@@ -22,24 +25,14 @@ function faultsOf(
     if (typeof parsed === 'string') faults.push({ pointer: `/allowedNetworks/${index}`, message: parsed });
   }
   if (expiresAt != null) {
-    const time = timeOf(expiresAt);
-    if (Number.isNaN(time)) faults.push({ pointer: '/expiresAt', message: INVALID_TIME });
+    const time = Date.parse(expiresAt);
+    if (Number.isNaN(time)) faults.push({ pointer: '/expiresAt', message: UNSUPPORTED_TIME });
     else if (time <= Date.now()) faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
   }
   return faults;
 }
 
-/** For a time that the JSON Schema permits and RFC 3339 does not, such as one with the offset `+05`. */
-const INVALID_TIME =
-  'is not a date-time of RFC 3339: the offset must be Z or have hours and minutes, such as +05:00';
-
-/** Milliseconds since 1970 of a date-time; NaN if it is invalid. A leap second, which Date does not know, is the next second. */
-function timeOf(text: string): number {
-  const [whole, before = '', after = ''] = /^(.*:\d\d:)60(?:\.\d+)?([^.\d].*)$/.exec(text) ?? [];
-  return whole === undefined ? Date.parse(text) : Date.parse(`${before}59${after}`) + 1000;
-}
-
-const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(timeOf(time)));
+const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
 
 /**
  * Converts the body of a request to create an API key.

@@ -186,6 +186,14 @@ test('an invalid body is refused, and the error lists every fault with its JSON 
       { status: 422, code: 'invalid_input', pointers },
       JSON.stringify(body).slice(0, 80),
     );
+  for (const [expiresAt, reason] of [
+    ['2020-01-01T00:00:00Z', /in the future/],
+    ['2099-12-31T23:59:60Z', /seconds from 00 to 59/],
+    ['2099-12-31T23:59:00+05', /such as \+05:00/],
+  ] as const) {
+    const refused = await json(await create(account, { ...good, expiresAt }));
+    t.regex(JSON.stringify(refused.errors), reason);
+  }
   t.is((await create(account, { ...good, name: '😀'.repeat(100) })).status, 201);
   t.is((await rows(account)).length, 3);
 });

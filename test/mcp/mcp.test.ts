@@ -1,4 +1,5 @@
-import { createServer, request, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
@@ -79,6 +80,14 @@ test.serial('clients of 2025 get a response for each Accept that includes one of
     t.true(Array.isArray(resultOf(await response.text()).tools), accept);
   }
   t.is((await post(LIST, { Accept: 'image/png' })).status, 406);
+  // `fetch` always sends the header.
+  const bare = request(new URL('/mcp', stack.baseUrl), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${account.toolsKey}`, 'Content-Type': 'application/json' },
+  });
+  bare.end(JSON.stringify(LIST));
+  const [response]: IncomingMessage[] = await once(bare, 'response');
+  t.is(response?.resume().statusCode, 200);
 });
 
 for (const era of ERAS) {

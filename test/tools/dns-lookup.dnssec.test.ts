@@ -180,7 +180,7 @@ const LINKS: [name: string, type: string, link: RegExp][] = [
   [
     'absent.unproven.test',
     'A',
-    /^unproven\.test proves neither DS records/,
+    /^unproven\.test proves neither DS records of absent\.unproven\.test nor that there are none$/,
   ],
   ['stripped.test', 'A', /^the A records of stripped\.test: they are not signed$/],
 ];
