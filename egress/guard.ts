@@ -107,13 +107,15 @@ export function createGuard({
           signal: clock.signal,
           deadline: clock.deadline,
           verify,
+          observe: (starting) => {
+            const hasClosed = records.watch(starting);
+            isCut = () => !hasClosed();
+          },
         });
         if (verify === 'report') {
           const { chain, host } = certificateFaults(secure, vetted);
           certificateFault = chain ?? host;
         }
-        const hasClosed = records.watch(secure);
-        isCut = () => !hasClosed();
         socket = secure;
       }
       const message = await sendRequest(socket, url, headers, { ...options, isCut });

@@ -4,25 +4,28 @@ import type { TLSSocket } from 'node:tls';
 
 /** Bytes of the header of a TLS record: type, version, length (RFC 8446 section 5.1). */
 const HEADER_BYTES = 5;
+const sizeOf = (record: Buffer): number => HEADER_BYTES + record.readUInt16BE(3);
 
-/** A connection on which TLS can be started, and which observes how TLS ended. */
+/** A connection on which TLS can be started, and which observes how TLS ends. */
 export interface RecordStream {
   stream: Duplex;
   /**
-   * After the end of the connection: whether the server's last record contained no data. It is then the alert `close_notify`
-   * (RFC 8446 section 6.1), without which the data may be cut off.
+   * Returns a function that tells, after the end of the connection, whether the server's last record contained no data. It is then
+   * the alert `close_notify` (RFC 8446 section 6.1), without which the data may be cut off.
    *
-   * @param secure the TLS socket on the stream
+   * @param secure the TLS socket on the stream, before its handshake
    */
   watch(secure: TLSSocket): () => boolean;
 }
 
 /**
- * Passes the bytes of a socket on, one TLS record at a time. Node reports the same end of a connection with and without
- * `close_notify`; and alerts of TLS 1.3 are encrypted, so that only their lack of data tells them from other records.
+ * Passes the bytes of a socket on, in pieces that belong to one TLS record each. Node reports the same end of a connection with
+ * and without `close_notify`, and alerts of TLS 1.3 are encrypted, so that only their lack of data tells them from other records.
  */
 export function splitRecords(socket: Socket): RecordStream {
   let rest: Buffer = Buffer.alloc(0);
+  /** Bytes of the current record that have not arrived. */
+  let missing = 0;
   const stream = new Duplex({
     read: () => void socket.resume(),
     write: (chunk, encoding, done) => void socket.write(chunk, encoding, done),
@@ -35,11 +38,12 @@ export function splitRecords(socket: Socket): RecordStream {
   socket.on('data', (chunk: Buffer) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let wanted = true;
-    while (rest.length >= HEADER_BYTES) {
-      const size = HEADER_BYTES + rest.readUInt16BE(3);
-      if (rest.length < size) break;
-      wanted = stream.push(rest.subarray(0, size));
-      rest = rest.subarray(size);
+    while (rest.length >= (missing === 0 ? HEADER_BYTES : 1)) {
+      if (missing === 0) missing = sizeOf(rest);
+      const piece = rest.subarray(0, missing);
+      missing -= piece.length;
+      rest = rest.subarray(piece.length);
+      wanted = stream.push(piece);
     }
     if (!wanted) socket.pause();
   });
@@ -52,16 +56,21 @@ export function splitRecords(socket: Socket): RecordStream {
   return {
     stream,
     watch(secure) {
+      let left = 0;
       let before = 0;
       let after = 0;
-      // The first listener runs before the data is decrypted, the second one after that.
-      stream.prependListener('data', () => {
-        before = secure.bytesRead;
+      // This listener runs before the piece is decrypted, the second one after that.
+      stream.prependListener('data', (piece: Buffer) => {
+        if (left <= 0) {
+          before = secure.bytesRead;
+          left = piece.length < HEADER_BYTES ? 0 : sizeOf(piece);
+        }
+        left -= piece.length;
       });
       stream.on('data', () => {
         after = secure.bytesRead;
       });
-      return () => before === after;
+      return () => left === 0 && before === after;
     },
   };
 }

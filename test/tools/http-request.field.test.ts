@@ -164,6 +164,19 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
     }
   });
 
+test('a server that does not speak TLS is a failure, not a timeout', async (t) => {
+  for (const greeting of ['HTTP/1.1 400 Bad Request\r\n\r\n', '220 mail\r\n', '\0\0\0\0\0\0']) {
+    const server = createTcpServer((socket) => socket.write(greeting));
+    closing(t, server);
+    const port = await listen(server);
+    const call = tool.call(
+      { url: `https://127.0.0.1:${port}/` },
+      { egress: secureGuard(port), deadline: Date.now() + 20_000 },
+    );
+    t.is((await t.throwsAsync(call, { instanceOf: ServiceError }))?.code, 'target_failed', greeting);
+  }
+});
+
 test('without close_notify, a body with a length has no warning', async (t) => {
   const server = createTlsServer({ ...own });
   closing(t, server);
