@@ -74,6 +74,12 @@ interface ResolverOptions {
 const unanswered = (cause?: unknown): ServiceError =>
   new ServiceError('target_timeout', { detail: 'The DNS servers did not answer in time.', cause });
 
+const unusable = (cause: unknown): ServiceError =>
+  new ServiceError('target_failed', {
+    detail: `The DNS servers gave no usable answer for this name${cause instanceof UnusableReply ? `: ${cause.message}` : ''}.`,
+    cause,
+  });
+
 /** Runs work until the deadline. @throws ServiceError `target_timeout`; `deadline_exceeded` if no time is left */
 async function until<T>(
   deadline: number,
@@ -118,12 +124,7 @@ export function createResolver(options: ResolverOptions): Resolver {
         if (!(error instanceof ServiceError)) failure = error;
       }
     }
-    throw failure === undefined
-      ? unanswered()
-      : new ServiceError('target_failed', {
-          detail: `The DNS servers gave no usable answer for this name${failure instanceof UnusableReply ? `: ${failure.message}` : ''}.`,
-          cause: failure,
-        });
+    throw failure === undefined ? unanswered() : unusable(failure);
   }
 
   async function lookup(
@@ -163,7 +164,7 @@ export function createResolver(options: ResolverOptions): Resolver {
       const { rcode, message } = await query(owner, code, limit);
       return { nxdomain: rcode === RCODE.NXDOMAIN, ...readRawRecords(message) };
     };
-    return until(deadline, signal, async (limit) => {
+    const work = until(deadline, signal, async (limit) => {
       const found = readLookup(await query(name, TYPE_CODES[type], limit), name, type);
       const verdict = await validate(
         (owner, code) => querySigned(owner, code, limit),
@@ -173,6 +174,10 @@ export function createResolver(options: ResolverOptions): Resolver {
         Math.floor(Date.now() / 1000),
       );
       return { lookup: found, verdict };
+    });
+    return work.catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error instanceof ServiceError ? error : unusable(error);
     });
   }
 

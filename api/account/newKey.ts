@@ -6,7 +6,8 @@ import type { KeyChange, NewKey } from '../../store/keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 
 /** For times that the JSON Schema permits and JavaScript dates do not have: leap seconds, and offsets such as `+05`. */
-const UNSUPPORTED_TIME = 'must have seconds from 00 to 59, and an offset that is Z or has minutes, such as +05:00';
+const UNSUPPORTED_TIME =
+  'must have seconds from 00 to 59, and an offset that is Z or has minutes, such as +05:00';
 
 /** Finds the faults of a new or changed key that its JSON Schema cannot express. */
 function faultsOf(

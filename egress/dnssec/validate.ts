@@ -1,8 +1,16 @@
+import { ServiceError } from '../../schemas/errors.ts';
 import { type DelegationData, readDelegation } from '../dns/keys.ts';
 import { type Denials, readDenials } from './denial.ts';
 import { countLabels, isWithin, parentOf, splitName, suffixOf } from './names.ts';
 import { type RawReply, type RecordSet, TYPE, targetOf, toSets } from './records.ts';
-import { isSupported, matchesDelegation, verifySet, type ZoneKey, zoneKeysOf } from './verify.ts';
+import {
+  type Effort,
+  isSupported,
+  matchesDelegation,
+  verifySet,
+  type ZoneKey,
+  zoneKeysOf,
+} from './verify.ts';
 
 /** Looks up records with their signatures, although they may be bogus. @param type code of the type */
 export type QuerySigned = (name: string, type: number) => Promise<RawReply>;
@@ -41,6 +49,10 @@ const TYPE_NAMES = new Map([
 ]);
 const nameOfType = (type: number): string => TYPE_NAMES.get(type) ?? `TYPE${type}`;
 
+/** Maximum number of signatures that one validation verifies, several times what a deep name needs. */
+const MAX_VERIFICATIONS = 400;
+/** Maximum number of DS records of a zone that are read. */
+const MAX_DELEGATIONS = 20;
 /** Maximum number of aliases to follow, as in `readLookup`. */
 const MAX_ALIASES = 16;
 
@@ -54,7 +66,8 @@ const find = (sets: readonly RecordSet[], owner: string, type: number): RecordSe
  * @param name in the form that `readName` returns
  * @param anchors trusted keys of the root zone
  * @param now Unix time in seconds
- * @throws the errors of `query`; RangeError when the data of a record is cut off
+ * @throws the errors of `query`; ServiceError `target_failed` when the server strips signatures; RangeError when the data of a record
+ *   is cut off
  */
 export async function validate(
   query: QuerySigned,
@@ -63,6 +76,7 @@ export async function validate(
   anchors: readonly TrustAnchor[],
   now: number,
 ): Promise<Verdict> {
+  const effort: Effort = { now, verifications: MAX_VERIFICATIONS };
   const replies = new Map<string, Promise<RawReply>>();
   const ask = (owner: string, wanted: number): Promise<RawReply> => {
     const key = `${wanted} ${owner}`;
@@ -72,7 +86,7 @@ export async function validate(
   };
   /** @throws BrokenLink when a set has no valid signature */
   const requireValid = (set: RecordSet, zone: string, keys: readonly ZoneKey[]) => {
-    const verified = verifySet(set, zone, keys, now);
+    const verified = verifySet(set, zone, keys, effort);
     if ('fault' in verified)
       throw new BrokenLink(`the ${nameOfType(set.type)} records of ${set.owner}: ${verified.fault}`);
     return verified.signature;
@@ -82,6 +96,10 @@ export async function validate(
   async function keysOf(zone: string, delegations: readonly DelegationData[]): Promise<readonly ZoneKey[]> {
     const set = find(toSets((await ask(zone, TYPE.DNSKEY)).answers), zone, TYPE.DNSKEY);
     if (set === undefined) throw new BrokenLink(`${zone} has DS records and no DNSKEY records`);
+    if (zone === '.' && set.signatures.length === 0)
+      throw new ServiceError('target_failed', {
+        detail: 'The DNS servers do not pass on signatures of DNSSEC.',
+      });
     const keys = zoneKeysOf(set);
     const trusted = keys.filter((key) => delegations.some((ds) => matchesDelegation(zone, key, ds)));
     if (trusted.length === 0)
@@ -100,12 +118,12 @@ export async function validate(
     const set = find(toSets(answers), child, TYPE.DS);
     if (set !== undefined) {
       requireValid(set, zone.name, zone.keys);
-      const usable = set.data.map(readDelegation).filter(isSupported);
+      const usable = set.data.slice(0, MAX_DELEGATIONS).map(readDelegation).filter(isSupported);
       return { name: child, keys: usable.length === 0 ? null : await keysOf(child, usable) };
     }
     // An alias is not a zone.
     if (find(toSets(answers), child, TYPE.CNAME) !== undefined) return zone;
-    const denials = readDenials(toSets(authorities), zone.name, zone.keys, now);
+    const denials = readDenials(toSets(authorities), zone.name, zone.keys, effort);
     const proof = nxdomain ? denials.nonexistent(child) : denials.absent(child, TYPE.DS);
     if (proof === null)
       throw new BrokenLink(`${zone.name} proves neither DS records of ${child} nor that there are none`);
@@ -132,7 +150,7 @@ export async function validate(
     wanted === TYPE.DS ? zoneOf(parentOf(owner)) : zoneOf(owner);
 
   const denialsOf = (reply: RawReply, zone: string, keys: readonly ZoneKey[]): Denials =>
-    readDenials(toSets(reply.authorities), zone, keys, now);
+    readDenials(toSets(reply.authorities), zone, keys, effort);
 
   /** Validates a set of the answer. @returns whether its zone is signed */
   async function isSecureSet(set: RecordSet, reply: RawReply): Promise<boolean> {

@@ -9,6 +9,17 @@ export interface ZoneKey extends KeyData {
   data: Buffer;
 }
 
+/** The time of a validation, and the work that it may still take. */
+export interface Effort {
+  /** Unix time in seconds. */
+  now: number;
+  /** Signatures that may still be verified. A zone can have many keys of one tag and many signatures (CVE-2023-50387). */
+  verifications: number;
+}
+
+/** Maximum number of keys of a zone, and of signatures of a set, that are read. */
+const MAX_KEYS = 50;
+const MAX_SIGNATURES = 8;
 const ZONE_KEY = 0x0100;
 const REVOKED = 0x0080;
 /** Hash functions of RSA algorithms, by number (IANA, "DNS Security Algorithm Numbers"). */
@@ -31,6 +42,7 @@ export const isSupported = ({ algorithm, digestType }: DelegationData): boolean 
 /** Reads the keys that may sign records of a zone (RFC 4034 section 2.1.1, RFC 5011 section 2.1). */
 export const zoneKeysOf = ({ data }: RecordSet): ZoneKey[] =>
   data
+    .slice(0, MAX_KEYS)
     .map((each) => ({ ...readKey(each), data: each }))
     .filter(({ flags, protocol }) => (flags & ZONE_KEY) !== 0 && (flags & REVOKED) === 0 && protocol === 3);
 
@@ -94,7 +106,13 @@ function signedBytes({ owner, type, data }: RecordSet, { labels, originalTtl, he
 
 const dateOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19);
 
-function faultOf(set: RecordSet, signature: Signature, keys: readonly ZoneKey[], now: number): string | null {
+function faultOf(
+  set: RecordSet,
+  signature: Signature,
+  keys: readonly ZoneKey[],
+  effort: Effort,
+): string | null {
+  const { now } = effort;
   const { keyTag, algorithm, expiration, inception, labels } = signature;
   // Times are compared modulo 2^32 (RFC 1982).
   if (((expiration - now) | 0) < 0) return `the signature expired at ${dateOf(expiration)}Z`;
@@ -104,27 +122,29 @@ function faultOf(set: RecordSet, signature: Signature, keys: readonly ZoneKey[],
   if (candidates.length === 0)
     return `the zone has no DNSKEY record with the key tag ${keyTag} of the signature`;
   const bytes = signedBytes(set, signature);
-  return candidates.some((key) => isGenuine(key, bytes, signature.signature))
-    ? null
-    : `the signature of the key with the tag ${keyTag} is wrong`;
+  for (const key of candidates) {
+    if (effort.verifications === 0) return 'too many signatures and keys had to be tried';
+    effort.verifications -= 1;
+    if (isGenuine(key, bytes, signature.signature)) return null;
+  }
+  return `the signature of the key with the tag ${keyTag} is wrong`;
 }
 
 /**
  * Verifies the signatures of a set by the keys of a zone.
  *
- * @param now Unix time in seconds
  * @returns the valid signature, or why there is none
  */
 export function verifySet(
   set: RecordSet,
   zone: string,
   keys: readonly ZoneKey[],
-  now: number,
+  effort: Effort,
 ): { signature: Signature } | { fault: string } {
-  const own = set.signatures.filter(({ signer }) => signer === zone);
+  const own = set.signatures.filter(({ signer }) => signer === zone).slice(0, MAX_SIGNATURES);
   let fault = set.signatures.length === 0 ? 'they are not signed' : `they are not signed by ${zone}`;
   for (const signature of own) {
-    const found = faultOf(set, signature, keys, now);
+    const found = faultOf(set, signature, keys, effort);
     if (found === null) return { signature };
     fault = found;
   }
