@@ -49,6 +49,9 @@ async function get(guard: Guard, url: string, headers: [string, string][] = []):
   await response.bytes();
 }
 
+/** curl orders the cookies of one path differently than browsers. */
+const unordered = (cookies: string | null): string[] | undefined => cookies?.split('; ').sort();
+
 const SELF = 'www.example.com/';
 const CHAINS: [what: string, hops: readonly Hop[]][] = [
   ['a cookie, and a redirect to itself', [[['seen=1'], SELF]]],
@@ -131,9 +134,18 @@ for (const [what, hops] of CHAINS)
     const ours = take();
     const options = ['-sS', '-L', '-b', 'none', '-o', '/dev/null', '--resolve', `*:${port}:127.0.0.1`];
     await run('curl', [...options, `http://www.example.com:${port}/`]);
-    t.deepEqual(ours, take());
+    t.deepEqual(ours.map(unordered), take().map(unordered));
     t.is(ours.length, hops.length + 1);
   });
+
+test('cookies with longer paths come first, and then those that were set first, as in browsers', async (t) => {
+  const { guard, port, take } = await startChain(t, [
+    [['a=1', 'b=2', 'c=3; Path=/app', 'd=4'], 'www.example.com/app'],
+    [['b=5; Path=/', 'e=6'], 'www.example.com/app'],
+  ]);
+  await get(guard, `http://www.example.com:${port}/`);
+  t.deepEqual(take(), [null, 'c=3; a=1; b=2; d=4', 'c=3; a=1; b=5; d=4; e=6']);
+});
 
 test('a Cookie header of the caller is kept, and cookies do not outlive their chain', async (t) => {
   const { guard, port, take } = await startChain(t, [[['a=1'], SELF]]);

@@ -119,7 +119,7 @@ const QUERIES: [type: string, names: string[]][] = [
       `1${'.0'.repeat(23)}.8.b.d.0.1.0.0.2.ip6.arpa`,
     ],
   ],
-  ['DS', ['child.example.test', 'example.test', 'empty.example.test']],
+  ['DS', ['child.example.test', 'svc.example.test', 'empty.example.test']],
   ['DNSKEY', ['example.test', 'svc.example.test', 'empty.example.test']],
   ['TXT', ['0/25.2.0.192.in-addr.arpa', '128/26.2.0.192.IN-ADDR.ARPA.']],
 ];

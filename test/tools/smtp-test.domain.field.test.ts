@@ -84,7 +84,7 @@ async function reportOn(name: string, policy = '', its = resolver) {
     certificate,
     handle: (_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(policy),
   });
-  return reportDomain(name, its, network.guard, soon());
+  return await reportDomain(name, its, network.guard, soon());
 }
 
 for (const [name, [record, warning]] of Object.entries(SPF))
