@@ -100,9 +100,14 @@ async function readLines(reader: Reader, warn: Warn): Promise<string[]> {
   }
 }
 
-/** Reads the trailer section of a chunked body. @throws ServiceError as `readHead` */
+/**
+ * Reads the trailer section of a chunked body. Only its line ends are checked: clients that ignore trailers, as most do, cannot
+ * misread them.
+ *
+ * @throws ServiceError as `readHead`
+ */
 export const readTrailers = async (reader: Reader, warn: Warn): Promise<Header[]> =>
-  readFields(await readLines(reader, warn), warn);
+  readFields(await readLines(reader, warn), () => undefined);
 
 /**
  * Reads the status line and the headers of a response. Like curl, it accepts deviations from the standard that do not change
