@@ -137,7 +137,8 @@ const dmarc: Row[] = [
   [`v=DMARC1; ${RUA}; p=quarantine;`, true],
   [`v=DMARC1; P=REJECT; ${RUA}`, true],
   [`v = DMARC1 ; p = none ; ${RUA}`, true],
-  ['v=DMARC1', true],
+  // Receivers ignore a record without policy and without address for reports (RFC 9989 section 4.10.1).
+  ['v=DMARC1', false, { peer: true }],
   ['v=DMARC1; p=bogus', false],
   ['v=DMARC1; p=none; sp=bogus', false],
   ['v=DMARC1; p=none; p=reject', false],
