@@ -100,7 +100,8 @@ export function createCookieJar(): CookieJar {
         // A cookie that replaces another one takes its place in the order (RFC 6265 section 5.3).
         const known = cookies.some((cookie) => isSame(cookie, read.cookie));
         if (read.expired) cookies = cookies.filter((cookie) => !isSame(cookie, read.cookie));
-        else if (known) cookies = cookies.map((cookie) => (isSame(cookie, read.cookie) ? read.cookie : cookie));
+        else if (known)
+          cookies = cookies.map((cookie) => (isSame(cookie, read.cookie) ? read.cookie : cookie));
         else cookies = [...cookies, read.cookie].slice(-COOKIES);
       }
     },

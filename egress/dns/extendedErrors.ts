@@ -6,7 +6,8 @@ export interface ExtendedError {
 
 const EXTENDED_ERROR = 15;
 const OPTION_HEAD = 4;
-/** Maximum length in characters of a server's text that is passed on. */
+/** Maximum length of a server's text that is read, and of it in characters that is passed on. */
+const TEXT_BYTES = 1000;
 const TEXT_LENGTH = 200;
 
 /** Names of the codes, in their order from 0 (IANA, "Extended DNS Error Codes"). */
@@ -35,7 +36,7 @@ export function readExtendedErrors(options: Buffer): ExtendedError[] {
     if (options.readUInt16BE(at) === EXTENDED_ERROR && end >= at + OPTION_HEAD + 2)
       errors.push({
         code: options.readUInt16BE(at + OPTION_HEAD),
-        text: options.toString('utf8', at + OPTION_HEAD + 2, end).replace(/\0+$/, ''),
+        text: options.toString('utf8', at + OPTION_HEAD + 2, Math.min(end, at + TEXT_BYTES)),
       });
     at = end;
   }

@@ -1,4 +1,4 @@
-import type { TrustAnchor } from './validate.ts';
+import type { TrustAnchor } from './zones.ts';
 
 const anchor = (keyTag: number, digest: string): TrustAnchor => ({
   keyTag,

@@ -139,5 +139,9 @@ export function toSets(records: readonly RawRecord[]): RecordSet[] {
   return [...sets.values()].filter((set) => set.data.length > 0);
 }
 
+/** Finds the set of an owner and type. */
+export const findSet = (sets: readonly RecordSet[], owner: string, type: number): RecordSet | undefined =>
+  sets.find((set) => set.owner === owner && set.type === type);
+
 /** The name in the data of a CNAME or DNAME record. */
 export const targetOf = (data: Buffer): string => readName(data, 0).name;

@@ -1,63 +1,26 @@
-import { ServiceError } from '../../schemas/errors.ts';
-import { type DelegationData, readDelegation } from '../dns/keys.ts';
 import { type Denials, readDenials } from './denial.ts';
 import { countLabels, isWithin, parentOf, splitName, suffixOf } from './names.ts';
-import { type RawReply, type RecordSet, TYPE, targetOf, toSets } from './records.ts';
+import { findSet, type RawReply, type RecordSet, TYPE, targetOf, toSets } from './records.ts';
+import type { Effort, ZoneKey } from './verify.ts';
 import {
-  type Effort,
-  isSupported,
-  matchesDelegation,
-  verifySet,
-  type ZoneKey,
-  zoneKeysOf,
-} from './verify.ts';
+  BrokenLink,
+  createZones,
+  nameOfType,
+  type QuerySigned,
+  requireValid,
+  type TrustAnchor,
+  type Zone,
+} from './zones.ts';
 
-/** Looks up records with their signatures, although they may be bogus. @param type code of the type */
-export type QuerySigned = (name: string, type: number) => Promise<RawReply>;
-
-/** A trusted key of the root zone, as its DS record. */
-export type TrustAnchor = DelegationData;
+export type { TrustAnchor };
 
 /** `insecure`: a zone on the way from the root is not signed. `bogus`: a link of the chain of trust is broken. */
 export type Verdict = { status: 'secure' | 'insecure' } | { status: 'bogus'; link: string };
 
-/** A zone whose keys are validated; `keys` is null for one that is not signed. */
-interface Zone {
-  name: string;
-  keys: readonly ZoneKey[] | null;
-}
-
-class BrokenLink extends Error {
-  override readonly name = 'BrokenLink';
-}
-
-const NAMES: Readonly<Record<number, string>> = {
-  1: 'A',
-  12: 'PTR',
-  15: 'MX',
-  16: 'TXT',
-  28: 'AAAA',
-  33: 'SRV',
-  52: 'TLSA',
-  64: 'SVCB',
-  65: 'HTTPS',
-  257: 'CAA',
-};
-const TYPE_NAMES = new Map([
-  ...Object.entries(NAMES).map(([code, name]): [number, string] => [Number(code), name]),
-  ...Object.entries(TYPE).map(([name, code]): [number, string] => [code, name]),
-]);
-const nameOfType = (type: number): string => TYPE_NAMES.get(type) ?? `TYPE${type}`;
-
 /** Maximum number of signatures that one validation verifies, several times what a deep name needs. */
 const MAX_VERIFICATIONS = 400;
-/** Maximum number of DS records of a zone that are read. */
-const MAX_DELEGATIONS = 20;
 /** Maximum number of aliases to follow, as in `readLookup`. */
 const MAX_ALIASES = 16;
-
-const find = (sets: readonly RecordSet[], owner: string, type: number): RecordSet | undefined =>
-  sets.find((set) => set.owner === owner && set.type === type);
 
 /**
  * Validates the answer to a query by DNSSEC (RFC 4035 section 5, RFC 5155 section 8), from the root down to the records or to the
@@ -84,68 +47,7 @@ export async function validate(
     replies.set(key, reply);
     return reply;
   };
-  /** @throws BrokenLink when a set has no valid signature */
-  const requireValid = (set: RecordSet, zone: string, keys: readonly ZoneKey[]) => {
-    const verified = verifySet(set, zone, keys, effort);
-    if ('fault' in verified)
-      throw new BrokenLink(`the ${nameOfType(set.type)} records of ${set.owner}: ${verified.fault}`);
-    return verified.signature;
-  };
-
-  /** Validates the keys of a zone by the DS records of its parent. @throws BrokenLink */
-  async function keysOf(zone: string, delegations: readonly DelegationData[]): Promise<readonly ZoneKey[]> {
-    const set = find(toSets((await ask(zone, TYPE.DNSKEY)).answers), zone, TYPE.DNSKEY);
-    if (set === undefined) throw new BrokenLink(`${zone} has DS records and no DNSKEY records`);
-    if (zone === '.' && set.signatures.length === 0)
-      throw new ServiceError('target_failed', {
-        detail: 'The DNS servers do not pass on signatures of DNSSEC.',
-      });
-    const keys = zoneKeysOf(set);
-    const trusted = keys.filter((key) => delegations.some((ds) => matchesDelegation(zone, key, ds)));
-    if (trusted.length === 0)
-      throw new BrokenLink(
-        zone === '.'
-          ? 'no DNSKEY record of the root is a trust anchor'
-          : `no DNSKEY record of ${zone} matches its DS records in ${parentOf(zone)}`,
-      );
-    requireValid(set, zone, trusted);
-    return keys;
-  }
-
-  /** Goes from a zone to the one of a name directly below it, if that is a zone. @returns null when the name does not exist */
-  async function descend(zone: Zone & { keys: readonly ZoneKey[] }, child: string): Promise<Zone | null> {
-    const { nxdomain, answers, authorities } = await ask(child, TYPE.DS);
-    const set = find(toSets(answers), child, TYPE.DS);
-    if (set !== undefined) {
-      requireValid(set, zone.name, zone.keys);
-      const usable = set.data.slice(0, MAX_DELEGATIONS).map(readDelegation).filter(isSupported);
-      return { name: child, keys: usable.length === 0 ? null : await keysOf(child, usable) };
-    }
-    // An alias is not a zone.
-    if (find(toSets(answers), child, TYPE.CNAME) !== undefined) return zone;
-    const denials = readDenials(toSets(authorities), zone.name, zone.keys, effort);
-    const proof = nxdomain ? denials.nonexistent(child) : denials.absent(child, TYPE.DS);
-    if (proof === null)
-      throw new BrokenLink(`${zone.name} proves neither DS records of ${child} nor that there are none`);
-    const isDelegation = denials.typesAt(child)?.has(TYPE.NS) ?? false;
-    if (proof === 'open' || isDelegation) return { name: child, keys: null };
-    return nxdomain ? null : zone;
-  }
-
-  const zones = new Map<string, Promise<Zone>>();
-  /** Finds the zone that a name is in, up to the first one that is not signed. @throws BrokenLink */
-  function zoneOf(owner: string): Promise<Zone> {
-    const known = zones.get(owner);
-    if (known !== undefined) return known;
-    const found = (async (): Promise<Zone> => {
-      if (owner === '.') return { name: '.', keys: await keysOf('.', anchors) };
-      const above = await zoneOf(parentOf(owner));
-      if (above.keys === null) return above;
-      return (await descend({ ...above, keys: above.keys }, owner)) ?? above;
-    })();
-    zones.set(owner, found);
-    return found;
-  }
+  const zoneOf = createZones(ask, anchors, effort);
   const zoneFor = (owner: string, wanted: number): Promise<Zone> =>
     wanted === TYPE.DS ? zoneOf(parentOf(owner)) : zoneOf(owner);
 
@@ -160,7 +62,7 @@ export async function validate(
       ? zoneOf(signer)
       : zoneFor(owner, set.type));
     if (zone.keys === null) return false;
-    const { labels } = requireValid(set, zone.name, zone.keys);
+    const { labels } = requireValid(set, zone.name, zone.keys, effort);
     if (labels >= countLabels(owner) || splitName(owner)[0] === '*') return true;
     // The record comes from a wildcard: the name itself must not exist (RFC 4035 section 5.3.4).
     const proof = denialsOf(reply, zone.name, zone.keys).expanded(owner, labels);
@@ -202,9 +104,9 @@ export async function validate(
     let secure = true;
     let owner = name;
     for (let aliases = 0; aliases <= MAX_ALIASES; aliases++) {
-      const wanted = find(sets, owner, type);
+      const wanted = findSet(sets, owner, type);
       if (wanted !== undefined) return (await isSecureSet(wanted, reply)) && secure;
-      const alias = find(sets, owner, TYPE.CNAME);
+      const alias = findSet(sets, owner, TYPE.CNAME);
       const [data] = alias?.data ?? [];
       if (alias === undefined || data === undefined) return (await isSecureAbsence(owner, reply)) && secure;
       const target = targetOf(data);
