@@ -232,7 +232,8 @@ export const VARIABLES = {
   DNS_SERVERS: variable({
     parse: (text) => list(text).map(dnsServer),
     fallback: null,
-    about: 'DNS resolvers, `address[:port],…`. Default: those of `/etc/resolv.conf`.',
+    about:
+      'DNS resolvers, `address[:port],…`. Default: those of `/etc/resolv.conf`. `dns-lookup` can validate answers only if they pass on the records of DNSSEC.',
   }),
   WEBHOOK_RETRY_SCHEDULE: variable({
     parse: retrySchedule,

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { verifyWebhook } from '../../clients/typescript/src/index.ts';
+import type { DnsLookupOutput } from '../../clients/typescript/src/generated/types.ts';
 import { machineEnv } from '../../dev/host.mjs';
 import { generateSigningSecret, signatureHeaders } from '../../schemas/webhookSignature.ts';
 import { findTestPython } from '../helpers/clientPackages.ts';
@@ -89,4 +90,14 @@ test('TypeScript: headers may be arrays, as some servers give them', async (t) =
     { ...arrays, 'webhook-signature': [] },
   ])
     await t.throwsAsync(verify(headers), { name: 'WebhookVerificationError' });
+});
+
+test('TypeScript: the records of dns-lookup are one list of records of any type', (t) => {
+  const records: DnsLookupOutput['records'] = [
+    { address: '192.0.2.1', ttl: 60 },
+    { value: 'www.example.com', ttl: 60 },
+    { priority: 1, target: '.', params: { alpn: ['h2'] }, ttl: 60 },
+  ];
+  const addresses = records.flatMap((record) => ('address' in record ? [record.address] : []));
+  t.deepEqual(addresses, ['192.0.2.1']);
 });

@@ -65,7 +65,7 @@ class BrokenLinksInput(_BrokenLinksInputRequired, total=False):
     maxLinks: int
     """Maximum number of links to check, in document order."""
     checkFragments: bool
-    """Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`."""
+    """Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`), routes of applications (`#/…`, `#!/…`) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`."""
 
 
 class BrokenLinksOutputLinksItem(TypedDict):
@@ -104,14 +104,16 @@ class BrokenLinksOutput(TypedDict):
 
 class _DnsLookupInputRequired(TypedDict):
     hostname: str
-    """Domain name of at most 253 characters; not a URL or an IP address."""
+    """Domain name of at most 253 characters, not a URL. With `PTR`, it may be an IP address, whose reverse name is then looked up."""
 
 
 class DnsLookupInput(_DnsLookupInputRequired, total=False):
     """Input of `dns-lookup`."""
 
-    recordType: Literal["A", "AAAA", "MX", "TXT", "NS", "CNAME", "SOA"]
+    recordType: Literal["A", "AAAA", "MX", "TXT", "NS", "CNAME", "SOA", "HTTPS", "SVCB", "CAA", "TLSA", "SRV", "PTR", "DS", "DNSKEY"]
     """Type of record to look up."""
+    dnssec: bool
+    """Whether to validate the answer by DNSSEC, from the keys of the root zone on. Records that fail are then returned with the reason; without this option, most name servers answer SERVFAIL for them."""
 
 
 class DnsLookupOutputRecordsItemAddressRecord(TypedDict):
@@ -141,7 +143,7 @@ class DnsLookupOutputRecordsItemTextRecord(TypedDict):
 
 class DnsLookupOutputRecordsItemNameRecord(TypedDict):
     value: str
-    """Name to which the record points."""
+    """Name to which the record points (NS, CNAME, PTR)."""
     ttl: int
     """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
 
@@ -165,17 +167,99 @@ class DnsLookupOutputRecordsItemAuthorityRecord(TypedDict):
     """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
 
 
+class DnsLookupOutputRecordsItemServiceRecord(TypedDict):
+    priority: int
+    """Servers with lower values are tried first."""
+    weight: int
+    """Share of the server among those of equal priority."""
+    port: int
+    """Port of the service."""
+    target: str
+    """Host of the service; `.` when the service is not offered (RFC 2782)."""
+    ttl: int
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
+
+
+class DnsLookupOutputRecordsItemServiceBindingRecord(TypedDict):
+    priority: int
+    """0 for an alias of `target`; otherwise, lower values are preferred."""
+    target: str
+    """Host of the service; `.` for the owner of the record (RFC 9460 section 2.5)."""
+    params: Dict[str, List[str]]
+    """The values of each parameter, by its name: `alpn`, `port`, `ipv4hint`, `ipv6hint`, `mandatory`, `dohpath`, …; none for `no-default-alpn` and `ohttp`. `ech` and parameters without a name (`key65400`) are in base64."""
+    ttl: int
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
+
+
+class DnsLookupOutputRecordsItemCertificationAuthorityRecord(TypedDict):
+    critical: bool
+    """Whether an authority that does not know the tag must not issue certificates (RFC 8659)."""
+    flags: int
+    """All flags as a number; 128 is the critical flag."""
+    tag: str
+    """Tag, such as `issue`, `issuewild`, `issuemail` or `iodef`."""
+    value: str
+    """Value, such as `letsencrypt.org`; `;` permits no authority."""
+    ttl: int
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
+
+
+class DnsLookupOutputRecordsItemCertificateAssociationRecord(TypedDict):
+    usage: int
+    """Certificate usage: 0 PKIX-TA, 1 PKIX-EE, 2 DANE-TA, 3 DANE-EE."""
+    selector: int
+    """What is compared: 0 the certificate, 1 its public key."""
+    matchingType: int
+    """How it is compared: 0 as it is, 1 by SHA-256, 2 by SHA-512."""
+    data: str
+    """Data to compare, in lower-case hexadecimal."""
+    ttl: int
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
+
+
+class DnsLookupOutputRecordsItemDelegationRecord(TypedDict):
+    keyTag: int
+    """Key tag, by which DS and RRSIG records name the key."""
+    algorithm: int
+    """Number of the DNSSEC algorithm, such as 13 for ECDSA P-256 with SHA-256."""
+    digestType: int
+    """Number of the digest: 1 SHA-1, 2 SHA-256, 4 SHA-384."""
+    digest: str
+    """Digest of the key, in lower-case hexadecimal."""
+    ttl: int
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
+
+
+class DnsLookupOutputRecordsItemKeyRecord(TypedDict):
+    flags: int
+    """Flags: 256 for a zone key, 257 for one that is a secure entry point."""
+    protocol: int
+    """Always 3."""
+    algorithm: int
+    """Number of the DNSSEC algorithm, such as 13 for ECDSA P-256 with SHA-256."""
+    publicKey: str
+    """Public key in base64."""
+    keyTag: int
+    """Key tag, by which DS and RRSIG records name the key."""
+    ttl: int
+    """Remaining time to live in seconds. It decreases while the service has the record in its cache."""
+
+
 class DnsLookupOutput(TypedDict):
     """Output of `dns-lookup`."""
 
     hostname: str
-    """The queried name: lower case, internationalised labels as `xn--…`, no trailing dot."""
-    recordType: Literal["A", "AAAA", "MX", "TXT", "NS", "CNAME", "SOA"]
+    """The queried name: lower case, internationalised labels as `xn--…`, no trailing dot; for an IP address its reverse name."""
+    recordType: Literal["A", "AAAA", "MX", "TXT", "NS", "CNAME", "SOA", "HTTPS", "SVCB", "CAA", "TLSA", "SRV", "PTR", "DS", "DNSKEY"]
     """The queried record type."""
-    records: List[Union["DnsLookupOutputRecordsItemAddressRecord", "DnsLookupOutputRecordsItemMailRecord", "DnsLookupOutputRecordsItemTextRecord", "DnsLookupOutputRecordsItemNameRecord", "DnsLookupOutputRecordsItemAuthorityRecord"]]
+    records: List[Union["DnsLookupOutputRecordsItemAddressRecord", "DnsLookupOutputRecordsItemMailRecord", "DnsLookupOutputRecordsItemTextRecord", "DnsLookupOutputRecordsItemNameRecord", "DnsLookupOutputRecordsItemAuthorityRecord", "DnsLookupOutputRecordsItemServiceRecord", "DnsLookupOutputRecordsItemServiceBindingRecord", "DnsLookupOutputRecordsItemCertificationAuthorityRecord", "DnsLookupOutputRecordsItemCertificateAssociationRecord", "DnsLookupOutputRecordsItemDelegationRecord", "DnsLookupOutputRecordsItemKeyRecord"]]
     """Matching records in the name server's order; empty if there are none. Their fields depend on the record type."""
     found: bool
     """Whether there are matching records; false if the name exists but has no record of this type."""
+    dnssec: Literal["secure", "insecure", "bogus", None]
+    """Whether DNSSEC proves the answer, including that there are no records: `secure`; `insecure` if a zone on the way from the root is not signed, so that there is nothing to prove; `bogus` if a signature or a proof is missing or wrong. Null unless it is asked for."""
+    dnssecBrokenLink: Union[str, None]
+    """The first link from the root to the records that is broken, such as an expired signature or a key that does not match the DS records of the parent zone; null unless `dnssec` is `bogus`."""
 
 
 class GoldPriceInput(TypedDict, total=False):
@@ -304,9 +388,16 @@ class HttpRequestInput(_HttpRequestInputRequired, total=False):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
     """Request method."""
     headers: Union[Dict[str, Union[str, List[str]]], str]
-    """Request headers as a JSON object of names and values, or the same object encoded as a string. An array of values sends the header once for each value. At most 100 headers and 32 KB. Non-ASCII characters are sent as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` and `Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and `Accept-Encoding` are added unless given; `Content-Type` is not added."""
+    """Request headers as a JSON object of names and values, or the same object encoded as a string. An array of values sends the header once for each value. At most 100 headers and 32 KB. Non-ASCII characters are sent as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` and `Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and `Accept-Encoding` are added unless given; `Content-Type` is not added. With `Range`, the added `Accept-Encoding` is `identity`, so that the part is readable."""
     body: str
     """Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD."""
+
+
+class HttpRequestOutputInterimResponsesItem(TypedDict):
+    statusCode: int
+    """HTTP status code of the interim response."""
+    headers: Dict[str, Union[str, List[str]]]
+    """Its headers, in the same form as `headers`."""
 
 
 class HttpRequestOutput(TypedDict):
@@ -320,7 +411,11 @@ class HttpRequestOutput(TypedDict):
     """Response body as text, or base64 if it is not text; empty if there is no body. Text is decoded by its byte order mark, else by the charset of its `Content-Type`, else by the `<meta>` element of HTML or the XML declaration, else as UTF-8 if valid, else as windows-1252."""
     bodyEncoding: Literal["text", "base64"]
     """Encoding of `body`: `text`, or `base64` for images, audio, video, fonts and other content that is not text."""
-    warnings: List[Literal["odd_status_line", "bare_lf", "bare_cr", "nul_in_header", "control_character", "folded_header", "space_before_colon", "invalid_header_name", "ignored_line", "repeated_content_length", "length_and_transfer_encoding", "repeated_chunked"]]
+    trailers: Dict[str, Union[str, List[str]]]
+    """Headers that followed a chunked body, in the same form as `headers`; empty if there are none."""
+    interimResponses: List["HttpRequestOutputInterimResponsesItem"]
+    """Interim responses (1xx, such as 103 Early Hints) before the response, in order; empty if there are none. At most 10."""
+    warnings: List[Literal["odd_status_line", "bare_lf", "bare_cr", "nul_in_header", "control_character", "folded_header", "space_before_colon", "invalid_header_name", "ignored_line", "repeated_content_length", "length_and_transfer_encoding", "repeated_chunked", "missing_close_notify"]]
     """Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none.
 
 - `odd_status_line`: the version is neither HTTP/1.0 nor HTTP/1.1, or the status line has extra spaces
@@ -334,7 +429,8 @@ class HttpRequestOutput(TypedDict):
 - `ignored_line`: a line that is not a header was ignored
 - `repeated_content_length`: `Content-Length` is repeated with the same value
 - `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding`
-- `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once"""
+- `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once
+- `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off"""
     elapsedMs: int
     """Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS."""
 
@@ -702,7 +798,7 @@ class SmtpTestOutputDomain(TypedDict):
 
 class SmtpTestOutputStepsItem(TypedDict):
     step: Literal["connect", "tls", "banner", "ehlo", "helo", "starttls", "auth", "quit", "unsolicited"]
-    """Kind of step. `helo` follows if the server does not support EHLO; AUTH can take several steps; `unsolicited` has replies that belong to no command, and its duration is 0."""
+    """Kind of step. `helo` follows if the server refuses EHLO; AUTH can take several steps; `unsolicited` has replies that belong to no command, and its duration is 0."""
     command: Union[str, None]
     """The line that was sent, with credentials replaced by `***`; null if no line was sent, as for `connect`, `tls` and `banner`."""
     reply: Union[str, None]
@@ -731,7 +827,7 @@ class SmtpTestOutput(TypedDict):
     certificateExpiresUtc: Union[str, None]
     """When the TLS certificate expires (UTC, ISO 8601); null without TLS."""
     certificateValid: Union[bool, None]
-    """Whether the certificate is within its validity period, chains to a trusted root and matches the host; null without TLS."""
+    """Whether the certificate is within its validity period, chains to a trusted root and matches the host by the rules of `ssl-check` (RFC 9525); null without TLS."""
     certificateError: Union[str, None]
     """Verification error of an invalid certificate: the name of OpenSSL's X509_V_ERR code (`CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, …) or `ERR_TLS_CERT_ALTNAME_INVALID` for a host mismatch; otherwise null."""
     extensions: List[str]
@@ -814,6 +910,10 @@ class SslCheckOutput(TypedDict):
     """SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons."""
     daysRemaining: int
     """Whole days until the certificate expires, rounded down; negative when it has expired."""
+    lifetimeDays: int
+    """Whole days from `validFrom` to `validTo`, such as 90, 47 or 6. A certificate whose last second is 23:59:59 counts its last day."""
+    renewalDue: bool
+    """Whether the certificate should have been renewed by now, by its own lifetime: less than a third of it remains, or less than half of a lifetime below 10 days, the times at which ACME clients renew; also true when it has expired."""
     subjectAlternativeNames: List[str]
     """All DNS names and IP addresses in the subject alternative names, in the order of the certificate."""
     chainValid: bool
@@ -821,7 +921,7 @@ class SslCheckOutput(TypedDict):
     chainError: Union[str, None]
     """Verification error of the chain as the name of OpenSSL's X509_V_ERR code: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, `SELF_SIGNED_CERT_IN_CHAIN`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `CA_MD_TOO_WEAK`, …; null if the chain is valid."""
     hostnameMatches: bool
-    """Whether a subject alternative name of the certificate matches the host, using the same rules as browsers (RFC 9525)."""
+    """Whether a subject alternative name of the certificate matches the host, using the same rules as browsers (RFC 9525); a wildcard also matches a label with underscores."""
     matchedBy: Literal["dns-san", "ip-san", "common-name", "partial-wildcard", None]
     """How the certificate identifies the host: by a DNS name (`dns-san`, including `*.example.com`) or an IP address (`ip-san`) among its subject alternative names; only by its common name (`common-name`), or only by a wildcard within a label (`partial-wildcard`, such as `w*.example.com`). Older clients accept the last two, but `hostnameMatches` is then false. Null if the certificate does not identify the host."""
     protocol: str

@@ -106,7 +106,7 @@ export const COMMANDS: readonly Command[] = [
         "isRequired": false,
         "isSecret": false,
         "fallback": "false",
-        "about": "Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`."
+        "about": "Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`), routes of applications (`#/…`, `#!/…`) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`."
       }
     ]
   },
@@ -114,7 +114,7 @@ export const COMMANDS: readonly Command[] = [
     "name": "dns-lookup",
     "title": "DNS lookup",
     "price": 1,
-    "description": "Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may contain underscores, begin with a hyphen or be `*`, which is queried literally. A domain that does not exist is `host_not_found`. A domain that exists without a record of the requested type gives `found: false`, even if it is an alias (CNAME) whose target has no such record. Aliases are followed for every type except CNAME, and the records are those of the last name in the chain. A name server that fails (SERVFAIL, REFUSED, a malformed response) is `target_failed`; one that does not respond is `target_timeout`. Names of internal networks (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`, `.lan`, `.private`, `.onion`), aliases of such names, and single-label names, including top-level domains, are `target_refused`. Names in records are lower case without a trailing dot; special characters are escaped as in zone files (`\\.`, `\\032`). Responses are cached for as long as their TTL allows, at most 300 s, including negative responses.",
+    "description": "Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may contain underscores, begin with a hyphen, be `*`, which is queried literally, or be ranges such as `0/25` (RFC 2317). A domain that does not exist is `host_not_found`. A domain that exists without a record of the requested type gives `found: false`, even if it is an alias (CNAME) whose target has no such record. Aliases are followed for every type except CNAME, and the records are those of the last name in the chain. A name server that fails (SERVFAIL, REFUSED, a malformed response) is `target_failed`, and `detail` has the response code and the extended errors (RFC 8914) of the server; one that does not respond is `target_timeout`. Names of internal networks (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`, `.lan`, `.private`, `.onion`, and the reverse zones of private addresses), aliases of such names, and single-label names, including top-level domains, are `target_refused`. Names in records are lower case without a trailing dot; special characters are escaped as in zone files (`\\.`, `\\032`). Responses are cached for as long as their TTL allows, at most 300 s, including negative responses.",
     "hasSecrets": false,
     "file": null,
     "options": [
@@ -123,7 +123,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Domain name of at most 253 characters; not a URL or an IP address."
+        "about": "Domain name of at most 253 characters, not a URL. With `PTR`, it may be an IP address, whose reverse name is then looked up."
       },
       {
         "field": "recordType",
@@ -137,10 +137,26 @@ export const COMMANDS: readonly Command[] = [
           "TXT",
           "NS",
           "CNAME",
-          "SOA"
+          "SOA",
+          "HTTPS",
+          "SVCB",
+          "CAA",
+          "TLSA",
+          "SRV",
+          "PTR",
+          "DS",
+          "DNSKEY"
         ],
         "fallback": "\"A\"",
         "about": "Type of record to look up."
+      },
+      {
+        "field": "dnssec",
+        "kind": "boolean",
+        "isRequired": false,
+        "isSecret": false,
+        "fallback": "false",
+        "about": "Whether to validate the answer by DNSSEC, from the keys of the root zone on. Records that fail are then returned with the reason; without this option, most name servers answer SERVFAIL for them."
       }
     ]
   },
@@ -531,7 +547,7 @@ export const COMMANDS: readonly Command[] = [
     "name": "http-request",
     "title": "HTTP request",
     "price": 2,
-    "description": "Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every status of the target is a result. Redirects are not followed: the result is the 3xx response with its `location`. Content and transfer codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an unknown coding the body is returned undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid certificate, or a response that cannot be read or ends early is `target_failed`. Rules of HTTP that a readable response violates are listed in `warnings`. No complete response within 30 s is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when the caller disconnects.",
+    "description": "Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every status of the target is a result. Redirects are not followed: the result is the 3xx response with its `location`. Content and transfer codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an coding that is not supported, and for a part (206) of an encoded body, the body is returned undecoded in base64. Words in `Content-Encoding` that name no coding, such as `none` or `UTF-8`, are ignored, as browsers do. The decoded body may have at most 5 MB. A larger body, or one above 1 MB that grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. The headers may have at most 64 KiB and 500 lines. Non-public addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid certificate, or a response that cannot be read or ends early is `target_failed`; `detail` has the reason. A response that arrives before the request is sent completely, such as 413, is returned even if the target then closes the connection. Rules of HTTP that a readable response violates are listed in `warnings`. No complete response within 30 s is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when the caller disconnects.",
     "hasSecrets": false,
     "file": null,
     "options": [
@@ -564,7 +580,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "json",
         "isRequired": false,
         "isSecret": false,
-        "about": "Request headers as a JSON object of names and values, or the same object encoded as a string. An array of values sends the header once for each value. At most 100 headers and 32 KB. Non-ASCII characters are sent as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` and `Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and `Accept-Encoding` are added unless given; `Content-Type` is not added."
+        "about": "Request headers as a JSON object of names and values, or the same object encoded as a string. An array of values sends the header once for each value. At most 100 headers and 32 KB. Non-ASCII characters are sent as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` and `Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and `Accept-Encoding` are added unless given; `Content-Type` is not added. With `Range`, the added `Accept-Encoding` is `identity`, so that the part is readable."
       },
       {
         "field": "body",
@@ -729,7 +745,7 @@ export const COMMANDS: readonly Command[] = [
     "name": "smtp-test",
     "title": "SMTP server test",
     "price": 3,
-    "description": "Tests a mail server up to the point where a client would send mail: connection, banner, EHLO, STARTTLS, EHLO again, AUTH if credentials are given, then QUIT. No mail is sent. `steps` is the complete conversation with timing. After the banner, every behaviour of the server is a result and reported in its step: a banner of 421 or 554, a refused STARTTLS, a failed handshake, a wrong password, a missing reply, or a reply that violates the protocol (a line above 2 KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, a failed handshake of implicit TLS, and anything other than an SMTP banner are `target_failed`; a server that does not answer is `target_timeout`. Connecting and each step may take 10 s, the whole call 30 s. An invalid certificate is reported and the session continues. Credentials are sent over TLS only, or in clear text if you request `encryption: none`. They are not sent if STARTTLS is not offered or fails, or if plaintext follows the reply to STARTTLS. AUTH is sent at most once and is not cancelled when the caller disconnects. Credentials that the server echoes, in plain text or encoded, are replaced by `***`.\n\nWith `domain`, the DNS records with which a domain announces its mail servers and senders are checked before the server is connected to, within 12 s of the 30 s: MX, SPF, DMARC, MTA-STS, TLS-RPT and DANE. The rules of `dns-lookup` for names of internal networks apply to each name in the records. The report is part of the result of the server test: there is none if the call fails.",
+    "description": "Tests a mail server up to the point where a client would send mail: connection, banner, EHLO, STARTTLS, EHLO again, AUTH if credentials are given, then QUIT. No mail is sent. `steps` is the complete conversation with timing. After the banner, every behaviour of the server is a result and reported in its step: a banner of 421 or 554, a refused STARTTLS, a failed handshake, a wrong password, a missing reply, or a reply that violates the protocol (a line above 2 KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, a failed handshake of implicit TLS, and anything other than an SMTP banner are `target_failed`; a server that does not answer is `target_timeout`. Connecting and each step may take 10 s, the whole call 30 s. An invalid certificate is reported and the session continues. Credentials are sent over TLS only, or in clear text if you request `encryption: none`. They are not sent if STARTTLS is not offered or fails, or if plaintext follows the reply to STARTTLS. AUTH is sent at most once and is not cancelled when the caller disconnects. Credentials that the server echoes since AUTH, in plain text or encoded, are replaced by `***`.\n\nWith `domain`, the DNS records with which a domain announces its mail servers and senders are checked before the server is connected to, within 12 s of the 30 s: MX, SPF, DMARC, MTA-STS, TLS-RPT and DANE. The rules of `dns-lookup` for names of internal networks apply to each name in the records. The report is part of the result of the server test: there is none if the call fails.",
     "hasSecrets": true,
     "file": null,
     "options": [

@@ -109,17 +109,19 @@ export abstract class ToolMethods {
 
   /**
    * DNS lookup (1 credit). Looks up one type of DNS record of a domain. Internationalised names are
-   * converted (IDNA); labels may contain underscores, begin with a hyphen or be `*`, which is queried
-   * literally. A domain that does not exist is `host_not_found`. A domain that exists without a record
-   * of the requested type gives `found: false`, even if it is an alias (CNAME) whose target has no such
-   * record. Aliases are followed for every type except CNAME, and the records are those of the last name
-   * in the chain. A name server that fails (SERVFAIL, REFUSED, a malformed response) is `target_failed`;
-   * one that does not respond is `target_timeout`. Names of internal networks (under `.internal`,
-   * `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`, `.lan`,
-   * `.private`, `.onion`), aliases of such names, and single-label names, including top-level domains,
-   * are `target_refused`. Names in records are lower case without a trailing dot; special characters are
-   * escaped as in zone files (`\.`, `\032`). Responses are cached for as long as their TTL allows, at
-   * most 300 s, including negative responses.
+   * converted (IDNA); labels may contain underscores, begin with a hyphen, be `*`, which is queried
+   * literally, or be ranges such as `0/25` (RFC 2317). A domain that does not exist is `host_not_found`.
+   * A domain that exists without a record of the requested type gives `found: false`, even if it is an
+   * alias (CNAME) whose target has no such record. Aliases are followed for every type except CNAME, and
+   * the records are those of the last name in the chain. A name server that fails (SERVFAIL, REFUSED, a
+   * malformed response) is `target_failed`, and `detail` has the response code and the extended errors
+   * (RFC 8914) of the server; one that does not respond is `target_timeout`. Names of internal networks
+   * (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`,
+   * `.intranet`, `.lan`, `.private`, `.onion`, and the reverse zones of private addresses), aliases of
+   * such names, and single-label names, including top-level domains, are `target_refused`. Names in
+   * records are lower case without a trailing dot; special characters are escaped as in zone files
+   * (`\.`, `\032`). Responses are cached for as long as their TTL allows, at most 300 s, including
+   * negative responses.
    */
   dnsLookup(input: DnsLookupInput, options?: CallOptions): Promise<Result<DnsLookupOutput>> {
     return this.run<DnsLookupOutput>({"name":"dns-lookup","hasSecrets":false}, input, options);
@@ -167,12 +169,16 @@ export abstract class ToolMethods {
    * HTTP request (2 credits). Sends one HTTP/1.1 request and returns the complete response, including
    * headers that browsers hide. Every status of the target is a result. Redirects are not followed: the
    * result is the 3xx response with its `location`. Content and transfer codings (gzip, deflate, br,
-   * zstd) are decoded while the headers stay as sent; with an unknown coding the body is returned
-   * undecoded in base64. The decoded body may have at most 5 MB. A larger body, or one that grows more
-   * than a hundredfold, is `source_too_large`; bodies are never truncated silently. Non-public
-   * addresses, internal names and ports that browsers block are `target_refused`. A failed connection,
-   * an invalid certificate, or a response that cannot be read or ends early is `target_failed`. Rules of
-   * HTTP that a readable response violates are listed in `warnings`. No complete response within 30 s is
+   * zstd) are decoded while the headers stay as sent; with an coding that is not supported, and for a
+   * part (206) of an encoded body, the body is returned undecoded in base64. Words in `Content-Encoding`
+   * that name no coding, such as `none` or `UTF-8`, are ignored, as browsers do. The decoded body may
+   * have at most 5 MB. A larger body, or one above 1 MB that grows more than a hundredfold, is
+   * `source_too_large`; bodies are never truncated silently. The headers may have at most 64 KiB and 500
+   * lines. Non-public addresses, internal names and ports that browsers block are `target_refused`. A
+   * failed connection, an invalid certificate, or a response that cannot be read or ends early is
+   * `target_failed`; `detail` has the reason. A response that arrives before the request is sent
+   * completely, such as 413, is returned even if the target then closes the connection. Rules of HTTP
+   * that a readable response violates are listed in `warnings`. No complete response within 30 s is
    * `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled
    * when the caller disconnects.
    */
@@ -272,11 +278,12 @@ export abstract class ToolMethods {
    * invalid certificate is reported and the session continues. Credentials are sent over TLS only, or in
    * clear text if you request `encryption: none`. They are not sent if STARTTLS is not offered or fails,
    * or if plaintext follows the reply to STARTTLS. AUTH is sent at most once and is not cancelled when
-   * the caller disconnects. Credentials that the server echoes, in plain text or encoded, are replaced
-   * by `***`. With `domain`, the DNS records with which a domain announces its mail servers and senders
-   * are checked before the server is connected to, within 12 s of the 30 s: MX, SPF, DMARC, MTA-STS,
-   * TLS-RPT and DANE. The rules of `dns-lookup` for names of internal networks apply to each name in the
-   * records. The report is part of the result of the server test: there is none if the call fails.
+   * the caller disconnects. Credentials that the server echoes since AUTH, in plain text or encoded, are
+   * replaced by `***`. With `domain`, the DNS records with which a domain announces its mail servers and
+   * senders are checked before the server is connected to, within 12 s of the 30 s: MX, SPF, DMARC,
+   * MTA-STS, TLS-RPT and DANE. The rules of `dns-lookup` for names of internal networks apply to each
+   * name in the records. The report is part of the result of the server test: there is none if the call
+   * fails.
    */
   smtpTest(input: SmtpTestInput, options?: CallOptions): Promise<Result<SmtpTestOutput>> {
     return this.run<SmtpTestOutput>({"name":"smtp-test","hasSecrets":true}, input, options);

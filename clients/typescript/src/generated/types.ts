@@ -51,10 +51,10 @@ export interface BrokenLinksInput {
   /**
    * Whether to check that the fragment (the part after `#`) identifies an element of the linked page by
    * its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and
-   * `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`) and fragments of resources
-   * that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those
-   * in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`.
-   * Default: false.
+   * `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`), routes of applications
+   * (`#/…`, `#!/…`) and fragments of resources that are not HTML, such as Markdown, never make a link
+   * broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub,
+   * `#x` also identifies `user-content-x`. Default: false.
    */
   checkFragments?: boolean | undefined;
 }
@@ -98,23 +98,35 @@ export interface BrokenLinksOutput {
 
 /** Input of `dns-lookup`. */
 export interface DnsLookupInput {
-  /** Domain name of at most 253 characters; not a URL or an IP address. */
+  /**
+   * Domain name of at most 253 characters, not a URL. With `PTR`, it may be an IP address, whose reverse
+   * name is then looked up.
+   */
   hostname: string;
   /** Type of record to look up. Default: "A". */
-  recordType?: "A" | "AAAA" | "MX" | "TXT" | "NS" | "CNAME" | "SOA" | undefined;
+  recordType?: "A" | "AAAA" | "MX" | "TXT" | "NS" | "CNAME" | "SOA" | "HTTPS" | "SVCB" | "CAA" | "TLSA" | "SRV" | "PTR" | "DS" | "DNSKEY" | undefined;
+  /**
+   * Whether to validate the answer by DNSSEC, from the keys of the root zone on. Records that fail are
+   * then returned with the reason; without this option, most name servers answer SERVFAIL for them.
+   * Default: false.
+   */
+  dnssec?: boolean | undefined;
 }
 
 /** Output of `dns-lookup`. */
 export interface DnsLookupOutput {
-  /** The queried name: lower case, internationalised labels as `xn--…`, no trailing dot. */
+  /**
+   * The queried name: lower case, internationalised labels as `xn--…`, no trailing dot; for an IP
+   * address its reverse name.
+   */
   hostname: string;
   /** The queried record type. */
-  recordType: "A" | "AAAA" | "MX" | "TXT" | "NS" | "CNAME" | "SOA";
+  recordType: "A" | "AAAA" | "MX" | "TXT" | "NS" | "CNAME" | "SOA" | "HTTPS" | "SVCB" | "CAA" | "TLSA" | "SRV" | "PTR" | "DS" | "DNSKEY";
   /**
    * Matching records in the name server's order; empty if there are none. Their fields depend on the
    * record type.
    */
-  records: {
+  records: ({
     /** IP address. */
     address: string;
     /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
@@ -137,7 +149,7 @@ export interface DnsLookupOutput {
     /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
   } | {
-    /** Name to which the record points. */
+    /** Name to which the record points (NS, CNAME, PTR). */
     value: string;
     /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
@@ -158,9 +170,90 @@ export interface DnsLookupOutput {
     minimum: number;
     /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
     ttl: number;
-  }[];
+  } | {
+    /** Servers with lower values are tried first. */
+    priority: number;
+    /** Share of the server among those of equal priority. */
+    weight: number;
+    /** Port of the service. */
+    port: number;
+    /** Host of the service; `.` when the service is not offered (RFC 2782). */
+    target: string;
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
+    ttl: number;
+  } | {
+    /** 0 for an alias of `target`; otherwise, lower values are preferred. */
+    priority: number;
+    /** Host of the service; `.` for the owner of the record (RFC 9460 section 2.5). */
+    target: string;
+    /**
+     * The values of each parameter, by its name: `alpn`, `port`, `ipv4hint`, `ipv6hint`, `mandatory`,
+     * `dohpath`, …; none for `no-default-alpn` and `ohttp`. `ech` and parameters without a name
+     * (`key65400`) are in base64.
+     */
+    params: Record<string, string[]>;
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
+    ttl: number;
+  } | {
+    /** Whether an authority that does not know the tag must not issue certificates (RFC 8659). */
+    critical: boolean;
+    /** All flags as a number; 128 is the critical flag. */
+    flags: number;
+    /** Tag, such as `issue`, `issuewild`, `issuemail` or `iodef`. */
+    tag: string;
+    /** Value, such as `letsencrypt.org`; `;` permits no authority. */
+    value: string;
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
+    ttl: number;
+  } | {
+    /** Certificate usage: 0 PKIX-TA, 1 PKIX-EE, 2 DANE-TA, 3 DANE-EE. */
+    usage: number;
+    /** What is compared: 0 the certificate, 1 its public key. */
+    selector: number;
+    /** How it is compared: 0 as it is, 1 by SHA-256, 2 by SHA-512. */
+    matchingType: number;
+    /** Data to compare, in lower-case hexadecimal. */
+    data: string;
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
+    ttl: number;
+  } | {
+    /** Key tag, by which DS and RRSIG records name the key. */
+    keyTag: number;
+    /** Number of the DNSSEC algorithm, such as 13 for ECDSA P-256 with SHA-256. */
+    algorithm: number;
+    /** Number of the digest: 1 SHA-1, 2 SHA-256, 4 SHA-384. */
+    digestType: number;
+    /** Digest of the key, in lower-case hexadecimal. */
+    digest: string;
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
+    ttl: number;
+  } | {
+    /** Flags: 256 for a zone key, 257 for one that is a secure entry point. */
+    flags: number;
+    /** Always 3. */
+    protocol: number;
+    /** Number of the DNSSEC algorithm, such as 13 for ECDSA P-256 with SHA-256. */
+    algorithm: number;
+    /** Public key in base64. */
+    publicKey: string;
+    /** Key tag, by which DS and RRSIG records name the key. */
+    keyTag: number;
+    /** Remaining time to live in seconds. It decreases while the service has the record in its cache. */
+    ttl: number;
+  })[];
   /** Whether there are matching records; false if the name exists but has no record of this type. */
   found: boolean;
+  /**
+   * Whether DNSSEC proves the answer, including that there are no records: `secure`; `insecure` if a
+   * zone on the way from the root is not signed, so that there is nothing to prove; `bogus` if a
+   * signature or a proof is missing or wrong. Null unless it is asked for.
+   */
+  dnssec: "secure" | "insecure" | "bogus" | null;
+  /**
+   * The first link from the root to the records that is broken, such as an expired signature or a key
+   * that does not match the DS records of the parent zone; null unless `dnssec` is `bogus`.
+   */
+  dnssecBrokenLink: string | null;
 }
 
 /** Input of `gold-price`. */
@@ -301,6 +394,7 @@ export interface HttpRequestInput {
    * characters are sent as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`,
    * `Trailer`, `Transfer-Encoding` and `Upgrade` cannot be set, and `Host` only to the host of the URL.
    * `User-Agent`, `Accept` and `Accept-Encoding` are added unless given; `Content-Type` is not added.
+   * With `Range`, the added `Accept-Encoding` is `identity`, so that the part is readable.
    */
   headers?: Record<string, string | readonly string[]> | string | undefined;
   /** Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD. */
@@ -327,6 +421,18 @@ export interface HttpRequestOutput {
    * not text.
    */
   bodyEncoding: "text" | "base64";
+  /** Headers that followed a chunked body, in the same form as `headers`; empty if there are none. */
+  trailers: Record<string, string | string[]>;
+  /**
+   * Interim responses (1xx, such as 103 Early Hints) before the response, in order; empty if there are
+   * none. At most 10.
+   */
+  interimResponses: {
+    /** HTTP status code of the interim response. */
+    statusCode: number;
+    /** Its headers, in the same form as `headers`. */
+    headers: Record<string, string | string[]>;
+  }[];
   /**
    * Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none. -
    * `odd_status_line`: the version is neither HTTP/1.0 nor HTTP/1.1, or the status line has extra spaces
@@ -338,9 +444,11 @@ export interface HttpRequestOutput {
    * allowed in names - `ignored_line`: a line that is not a header was ignored -
    * `repeated_content_length`: `Content-Length` is repeated with the same value -
    * `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding` -
-   * `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once
+   * `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once -
+   * `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`,
+   * so that it may be cut off
    */
-  warnings: ("odd_status_line" | "bare_lf" | "bare_cr" | "nul_in_header" | "control_character" | "folded_header" | "space_before_colon" | "invalid_header_name" | "ignored_line" | "repeated_content_length" | "length_and_transfer_encoding" | "repeated_chunked")[];
+  warnings: ("odd_status_line" | "bare_lf" | "bare_cr" | "nul_in_header" | "control_character" | "folded_header" | "space_before_colon" | "invalid_header_name" | "ignored_line" | "repeated_content_length" | "length_and_transfer_encoding" | "repeated_chunked" | "missing_close_notify")[];
   /** Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS. */
   elapsedMs: number;
 }
@@ -571,8 +679,8 @@ export interface SmtpTestOutput {
   /** When the TLS certificate expires (UTC, ISO 8601); null without TLS. */
   certificateExpiresUtc: string | null;
   /**
-   * Whether the certificate is within its validity period, chains to a trusted root and matches the
-   * host; null without TLS.
+   * Whether the certificate is within its validity period, chains to a trusted root and matches the host
+   * by the rules of `ssl-check` (RFC 9525); null without TLS.
    */
   certificateValid: boolean | null;
   /**
@@ -777,8 +885,8 @@ export interface SmtpTestOutput {
   /** The steps of the conversation in order, each with its reply and duration. */
   steps: {
     /**
-     * Kind of step. `helo` follows if the server does not support EHLO; AUTH can take several steps;
-     * `unsolicited` has replies that belong to no command, and its duration is 0.
+     * Kind of step. `helo` follows if the server refuses EHLO; AUTH can take several steps; `unsolicited`
+     * has replies that belong to no command, and its duration is 0.
      */
     step: "connect" | "tls" | "banner" | "ehlo" | "helo" | "starttls" | "auth" | "quit" | "unsolicited";
     /**
@@ -836,6 +944,17 @@ export interface SslCheckOutput {
   fingerprint256: string;
   /** Whole days until the certificate expires, rounded down; negative when it has expired. */
   daysRemaining: number;
+  /**
+   * Whole days from `validFrom` to `validTo`, such as 90, 47 or 6. A certificate whose last second is
+   * 23:59:59 counts its last day.
+   */
+  lifetimeDays: number;
+  /**
+   * Whether the certificate should have been renewed by now, by its own lifetime: less than a third of
+   * it remains, or less than half of a lifetime below 10 days, the times at which ACME clients renew;
+   * also true when it has expired.
+   */
+  renewalDue: boolean;
   /** All DNS names and IP addresses in the subject alternative names, in the order of the certificate. */
   subjectAlternativeNames: string[];
   /**
@@ -851,7 +970,7 @@ export interface SslCheckOutput {
   chainError: string | null;
   /**
    * Whether a subject alternative name of the certificate matches the host, using the same rules as
-   * browsers (RFC 9525).
+   * browsers (RFC 9525); a wildcard also matches a label with underscores.
    */
   hostnameMatches: boolean;
   /**
