@@ -7,7 +7,7 @@ const HEADER_BYTES = 5;
 const sizeOf = (record: Buffer): number => HEADER_BYTES + record.readUInt16BE(3);
 
 /** A connection on which TLS can be started, and which observes how TLS ends. */
-export interface RecordStream {
+interface RecordStream {
   stream: Duplex;
   /**
    * Returns a function that tells, after the end of the connection, whether the server's last record contained no data. It is then

@@ -8,7 +8,7 @@ const MAX_SERVERS = 10;
 /** Label of a host name: letters, digits, and hyphens between them (RFC 5321 section 2.3.5). */
 const LABEL = /^(?!-)[a-z0-9-]+(?<!-)$/;
 
-interface MxFindings {
+export interface MxFindings {
   report: DomainReport['mx'];
   /** Mail servers; the domain itself without MX records (RFC 5321 section 5.1); none if it accepts no mail. */
   servers: string[];

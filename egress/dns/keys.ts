@@ -19,7 +19,7 @@ export interface KeyData {
 const RSAMD5 = 1;
 
 /** Computes the tag of a key from the data of its record (RFC 4034 appendix B). */
-export function keyTagOf(data: Buffer): number {
+function keyTagOf(data: Buffer): number {
   if (data.readUInt8(3) === RSAMD5) return data.readUInt16BE(data.length - 3);
   let sum = 0;
   for (const [index, byte] of data.entries()) sum += index % 2 === 0 ? byte << 8 : byte;

@@ -3,7 +3,7 @@
 /** Splits a name into the texts of its labels. */
 export const splitName = (name: string): string[] =>
   name === '.' ? [] : (name.match(/(?:\\.|[^.\\])+/gs) ?? []);
-export const joinName = (labels: readonly string[]): string => (labels.length === 0 ? '.' : labels.join('.'));
+const joinName = (labels: readonly string[]): string => (labels.length === 0 ? '.' : labels.join('.'));
 
 /** The name with only its last labels. */
 export const suffixOf = (name: string, labels: number): string => {

@@ -20,7 +20,7 @@ export const TYPE = {
 const INTERNET = 1;
 
 /** A record with its data in canonical form (RFC 4034 section 6.2). */
-export interface RawRecord {
+interface RawRecord {
   owner: string;
   type: number;
   data: Buffer;
