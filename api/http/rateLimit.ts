@@ -7,9 +7,8 @@ import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { Context } from './context.ts';
 
 /**
- * Takes a token from the buckets of the account and of the key, and reports the account's quota in the headers
- * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), with that of the key if its owner has set a
- * limit.
+ * Takes a token from the bucket of the account, and from that of the key if its owner has set a limit. Reports the quotas of
+ * both in the headers `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
  *
  * @param authorize throws if the request is not permitted. This error takes precedence over rate_limited; the token
  *   is spent in either case
@@ -21,11 +20,12 @@ export type TakeTokens = (ctx: Context, authorize?: () => void) => Promise<void>
 const BURST_SECONDS = 2;
 
 /**
- * Returns the rate limit of a key: the limit of the account, or a lower rate set by the owner. The burst is scaled with the
- * rate. null: not limited.
+ * Returns the limit that a key has beside its account's: the rate set by its owner, if it is lower, with the burst scaled.
+ * null: none. A bucket of such a key would never be the emptier one, because each of its tokens is taken with one of the
+ * account's.
  */
 function limitOfKey({ rateLimit = null }: ApiKeyDoc, account: RateLimit | null): RateLimit | null {
-  if (rateLimit === null) return account;
+  if (rateLimit === null) return null;
   if (account === null) return { rate: rateLimit, burst: rateLimit * BURST_SECONDS };
   const rate = Math.min(rateLimit, account.rate);
   return { rate, burst: Math.max(1, Math.floor((account.burst * rate) / account.rate)) };
@@ -67,7 +67,7 @@ export function createRateLimit(store: Store, limit: RateLimit | null): TakeToke
     // The tokens are taken one after the other, and the account's token is given back if the key has none. If both
     // were taken at once, requests that one bucket refuses would use up the tokens of the other.
     const ofKey = await tokenFrom(`key:${key._id}`, keyLimit);
-    if (key.rateLimit != null) report(ctx, [...quotas, { name: 'key', limit: keyLimit, result: ofKey }]);
+    report(ctx, [...quotas, { name: 'key', limit: keyLimit, result: ofKey }]);
     if (ofKey.allowed) return null;
     if (limit !== null) await returnToken(store, accountBucket);
     return refusal(ofKey.retryAfterSeconds);

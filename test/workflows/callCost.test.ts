@@ -17,10 +17,10 @@ import { until } from '../helpers/until.ts';
 
 /** MongoDB commands, counted by the server's profiler. */
 const COMMANDS = {
-  // Until the response: key, account, a token of each, the claim, the reservation, a check for an earlier end, the settlement.
+  // Until the response: key, account, a token, the claim, the reservation, a check for an earlier end, the settlement.
   'find apiKeys': 1,
   'find accounts': 1,
-  'findAndModify buckets': 2,
+  'findAndModify buckets': 1,
   'findAndModify calls': 1,
   'findAndModify accounts': 2,
   'find calls': 1,
@@ -45,7 +45,7 @@ const SPANS = {
   'api POST /api/v1/tools/:tool': 1,
   'api start workflow callTool': 1,
   'api mongodb find': 2,
-  'api mongodb findAndModify': 3,
+  'api mongodb findAndModify': 2,
   'orchestrator workflow callTool': 1,
   'orchestrator activity reserve': 1,
   'orchestrator activity settle': 1,
