@@ -6,6 +6,7 @@ import { LOW_CREDITS } from '../../schemas/events.ts';
 import type { Pool } from '../../schemas/pools.ts';
 import type { JournalEntry, ToolTimes } from '../accounts/accountDocs.ts';
 import { USAGE_INTERVAL, usageOf } from '../billing/usage.ts';
+import type { CallDoc } from '../calls/callDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { createSteps, type StepResult } from './batchUpdates.ts';
 import { createJournalCopier, type Posting } from './copyJournal.ts';
@@ -43,7 +44,7 @@ export type ReserveResult =
   /** The call would exceed a budget of its API key. */
   | { status: 'over_budget'; available: number; budget: ExceededBudget; detail: string }
   /** The call has already ended. `code` is its error code; null if it has none. */
-  | { status: 'closed'; code: string | null; available: number };
+  | { status: 'closed'; code: string | null; available: number; charged?: true };
 
 /**
  * Request to charge or refund a call. A charge requires the hold with this nonce. A refund releases the call's hold
@@ -79,6 +80,17 @@ export interface Ledger {
   /** Copies pending journal entries to their collections; for a graceful shutdown. */
   flush(): Promise<void>;
 }
+
+/** The result of a reservation for a call that has ended like this. */
+const closed = (
+  end: Pick<JournalEntry, 'state' | 'code'> | Pick<CallDoc, 'state' | 'code'> | null,
+  available: number,
+): ReserveResult => ({
+  status: 'closed',
+  code: end?.code ?? null,
+  available,
+  ...(end?.state === 'charged' && { charged: true }),
+});
 
 /**
  * Maximum number of journal entries of an account that gets a new hold. Above it, reservations wait until entries
@@ -306,7 +318,7 @@ export function createLedger(
     const available = account.balance - account.reserved;
     if (account.hold !== undefined)
       return { status: 'held', nonce: account.hold.nonce, available, running: account.running[pool] };
-    if (account.entry !== undefined) return { status: 'closed', code: account.entry.code, available };
+    if (account.entry !== undefined) return closed(account.entry, available);
     if (account.shortfall > 0) return { status: 'suspended', available };
     if (available < price) return { status: 'insufficient', available };
     const budget = key === undefined ? null : exceededBudget(key, account.keySpend, price, now ?? new Date());
@@ -328,12 +340,14 @@ export function createLedger(
       if (!Number.isSafeInteger(call.price) || call.price < 0)
         throw new RangeError(`the price is ${call.price}`);
       const result = await hold(call, randomUUID());
-      if (result.status !== 'held') return result;
+      if (result.status === 'closed') return result;
       // The call's state is read after the hold was created: a process that ends the call later also ends the hold.
       const row = await rows.load(call.callId);
       if (row?.state === 'running') return result;
+      // A repeated reservation may find that the call itself has used up the credits.
+      if (result.status !== 'held') return row === null ? result : closed(row, result.available);
       await dropStrayHold(call.accountId, call.callId, result.nonce);
-      return { status: 'closed', code: row?.code ?? null, available: result.available + call.price };
+      return closed(row, result.available + call.price);
     },
 
     async settle(settlement) {

@@ -146,9 +146,7 @@ class Writer {
     const account = alone ? await this.#store.accounts.findOne({ _id: subject.id }) : null;
     const expected = account === null ? null : this.#expected(subject, account, call);
     const answer = await retryUntilDone(() => this.#ledger.reserve(call.reservation));
-    // For a call that has already ended, the ledger may report another reason instead.
-    if (expected === 'closed') this.#mismatch('late reserve', true, answer.status !== 'held');
-    else if (expected !== null) this.#mismatch('reserve', expected, answer.status);
+    if (expected !== null) this.#mismatch('reserve', expected, answer.status);
     if (answer.status === 'over_budget') {
       const { budget } = answer;
       this.#mismatch('over budget', true, budget.spent + call.reservation.price > budget.credits);

@@ -85,9 +85,9 @@ class Writer {
       return () => {
         if (alone) {
           const expected = model.reserve(callId, price, pool, MAX_RUNNING);
-          // For a call that has already ended, the ledger may report insufficient credits instead.
-          if (expected === 'closed') this.#mismatch('late reserve', true, answer.status !== 'held');
-          else this.#mismatch('reserve', expected, answer.status);
+          this.#mismatch('reserve', expected, answer.status);
+          if (answer.status === 'closed')
+            this.#mismatch('charged', model.calls.get(callId) === 'charged', answer.charged ?? false);
           this.#mismatch('available', model.balance - model.reserved, answer.available);
         } else if (answer.status === 'held' && model.calls.get(callId) === 'running')
           model.hold(callId, price, pool);
