@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { isRecord } from '../schemas/isRecord.ts';
+import { isPool, lanesOf } from '../schemas/pools.ts';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 import { TASK_QUEUES } from '../workflows/contract.ts';
 import { machineEnv } from './host.mjs';
@@ -166,15 +167,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     workers: await Promise.all(pools.map(() => choosePorts({ INTERNAL_PORT: '0', SDK_METRICS_PORT: '0' }))),
   };
   const chosen = [...ports.apis, ...ports.workers].flatMap((of) => Object.values(of));
-  const envOf = (own: Ports | undefined) => () => ({
+  const envOf = (own: Record<string, string> | undefined) => () => ({
     ...common.env,
     ...own,
     OWN_PORTS: [common.env.OWN_PORTS ?? '', ...(serverPorts?.current() ?? []), ...chosen].join(','),
   });
   await using owned = new AsyncDisposableStack();
-  const frontends = ports.apis.map((own, index) =>
-    createProcess(index === 0 ? 'api' : `api-${index + 1}`, ['api/server.ts'], envOf(own), common),
+  const fastLanes = pools.flatMap((pool, index) =>
+    isPool(pool) && lanesOf(pool).includes('fast')
+      ? [`${pool}=http://127.0.0.1:${ports.workers[index]?.INTERNAL_PORT}`]
+      : [],
   );
+  const frontends = ports.apis.map((own, index) => {
+    const env = envOf({ FAST_LANE_URLS: fastLanes.join(), ...common.env, ...own });
+    return createProcess(index === 0 ? 'api' : `api-${index + 1}`, ['api/server.ts'], env, common);
+  });
   const workers = pools.map((pool, index) =>
     createProcess(pool, ['workers/main.ts', '--pool', pool], envOf(ports.workers[index]), common),
   );

@@ -43,6 +43,7 @@ function webPort(text: string): number {
 }
 
 type PortVariables =
+  | 'FAST_LANE_URLS'
   | 'PORT'
   | 'INTERNAL_PORT'
   | 'INTERNAL_ADVERTISE'
@@ -60,6 +61,7 @@ export function ownPorts(env: Pick<Env, PortVariables>): number[] {
     env.PORT,
     env.INTERNAL_PORT,
     ...env.OWN_PORTS,
+    ...[...env.FAST_LANE_URLS.values()].map(webPort),
     ...(INTERNAL_ADVERTISE === null ? [] : [webPort(INTERNAL_ADVERTISE)]),
     ...(OTEL_EXPORTER_OTLP_ENDPOINT === null ? [] : [webPort(OTEL_EXPORTER_OTLP_ENDPOINT)]),
     ...(TEMPORAL_UI_URL === null ? [] : [webPort(TEMPORAL_UI_URL)]),

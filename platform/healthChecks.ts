@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { lanesOf, POOLS } from '../schemas/pools.ts';
+import { lanesOf, POOLS, type Pool } from '../schemas/pools.ts';
 import { poolsInUse, type Registry } from '../schemas/registry.ts';
 import { TASK_QUEUES, toolQueue } from '../workflows/contract.ts';
 import type { Checks } from './readiness.ts';
@@ -25,16 +25,22 @@ export const queuesOf = (registry: Registry): string[] => [
   ...poolsInUse(registry).map((pool) => toolQueue(pool)),
 ];
 
-/** Returns pollers and backlog of a task queue: for workflow tasks on the orchestrator's queue, else for activity tasks. */
-const describe = (client: Client, queue: string) =>
+const { TASK_QUEUE_TYPE_ACTIVITY: ACTIVITY_TASKS, TASK_QUEUE_TYPE_WORKFLOW: WORKFLOW_TASKS } = TaskQueueType;
+
+/**
+ * Returns pollers and backlog of a task queue. @param type kind of the tasks. Default: workflow tasks on the orchestrator's queue,
+ * else activity tasks
+ */
+const describe = (
+  client: Client,
+  queue: string,
+  type = queue === TASK_QUEUES.orchestrator ? WORKFLOW_TASKS : ACTIVITY_TASKS,
+) =>
   client.connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
     client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
       taskQueue: { name: queue },
-      taskQueueType:
-        queue === TASK_QUEUES.orchestrator
-          ? TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
-          : TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+      taskQueueType: type,
       reportStats: true,
     }),
   );
@@ -46,18 +52,31 @@ interface QueueState {
   workers: number;
 }
 
+const poolOfQueue = (queue: string): Pool | undefined => POOLS.find((each) => toolQueue(each) === queue);
+
 /** The task queues of all lanes of a pool, whose first lane has this queue; else the queue itself. */
 function lanesOfQueue(queue: string): string[] {
-  const pool = POOLS.find((each) => toolQueue(each) === queue);
+  const pool = poolOfQueue(queue);
   return pool === undefined ? [queue] : lanesOf(pool).map((lane) => toolQueue(pool, lane));
+}
+
+/** Returns the number of whole calls that wait in the fast lane of a pool, whose first lane has this queue. */
+async function callsInFastLane(client: Client, queue: string): Promise<number> {
+  const pool = poolOfQueue(queue);
+  if (pool === undefined || !lanesOf(pool).includes('fast')) return 0;
+  const { stats } = await describe(client, toolQueue(pool, 'fast'), WORKFLOW_TASKS);
+  return Number(stats?.approximateBacklogCount ?? 0);
 }
 
 /** Returns the state of a task queue; for the queue of a pool, that of all its lanes together. */
 export async function queueState(client: Client, queue: string): Promise<QueueState> {
-  const states = await Promise.all(lanesOfQueue(queue).map((lane) => describe(client, lane)));
+  const [calls, ...states] = await Promise.all([
+    callsInFastLane(client, queue),
+    ...lanesOfQueue(queue).map((lane) => describe(client, lane)),
+  ]);
   const isRecent = (seconds: number) => Date.now() - seconds * 1000 <= MAX_POLL_AGE_MS;
   return {
-    waiting: states.reduce((sum, { stats }) => sum + Number(stats?.approximateBacklogCount ?? 0), 0),
+    waiting: states.reduce((sum, { stats }) => sum + Number(stats?.approximateBacklogCount ?? 0), calls),
     workers: Math.min(
       ...states.map(
         ({ pollers }) =>

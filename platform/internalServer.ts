@@ -1,22 +1,50 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
+import { TRACE_HEADER } from '../workflows/contract.ts';
 import { answerHealth, type Details, type Readiness } from './readiness.ts';
 import type { Vault } from './secrets/vault.ts';
+import { CALLS_PATH } from './temporal/callStart.ts';
 
 /** Maximum size of a vault request in bytes. A vault request contains only a call id and a token. */
 const REQUEST_BYTES = 4096;
+/** Maximum size of a call in bytes. Larger inputs than 64 KB are stored in MongoDB, and only referred to. */
+const CALL_BYTES = 256 * 1024;
 
-async function answerVault(vault: Vault, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Reads the body of a request; null if it is larger than `limit` bytes. */
+async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
-    if (size > REQUEST_BYTES) break;
+    if (size > limit) return null;
     chunks.push(chunk);
   }
-  const reply = size > REQUEST_BYTES ? null : vault.answer(Buffer.concat(chunks));
+  return Buffer.concat(chunks);
+}
+
+async function answerVault(vault: Vault, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(request, REQUEST_BYTES);
+  const reply = body === null ? null : vault.answer(body);
   response.writeHead(reply === null ? 404 : 200, { 'Content-Type': 'application/octet-stream' });
   response.end(reply ?? '');
+}
+
+type StartCall = (sealed: Buffer, traceparent: string | undefined) => Promise<void>;
+
+async function answerCall(
+  start: StartCall,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = await readBody(request, CALL_BYTES);
+  const traceparent = request.headers[TRACE_HEADER];
+  const isStarted =
+    body !== null &&
+    (await start(body, typeof traceparent === 'string' ? traceparent : undefined).then(
+      () => true,
+      () => false,
+    ));
+  response.writeHead(isStarted ? 204 : 503).end();
 }
 
 interface Internal {
@@ -28,10 +56,15 @@ interface Internal {
   metrics(): Promise<string>;
   /** The vault of an API process; null in workers. */
   vault: Vault | null;
+  /** Starts the workflow of a call (see workers/fastLane.ts). Default: this process accepts no calls. */
+  startCall?: StartCall;
 }
 
-/** Creates the server of the internal port, which serves health checks, metrics and, in API processes, the vault. */
-export function createInternalServer({ readiness, details, metrics, vault }: Internal): Server {
+/**
+ * Creates the server of the internal port, which serves health checks and metrics, in API processes the vault, and in workers
+ * with a fast lane calls.
+ */
+export function createInternalServer({ readiness, details, metrics, vault, startCall }: Internal): Server {
   const health = async () => ({ ...(await readiness()), ...(details === undefined ? {} : { details }) });
   return createServer((request, response) => {
     if (answerHealth(health, request, response)) return;
@@ -44,6 +77,10 @@ export function createInternalServer({ readiness, details, metrics, vault }: Int
     }
     if (vault !== null && request.method === 'POST' && request.url === '/vault') {
       answerVault(vault, request, response).catch(() => response.destroy());
+      return;
+    }
+    if (startCall !== undefined && request.method === 'POST' && request.url === CALLS_PATH) {
+      answerCall(startCall, request, response).catch(() => response.destroy());
       return;
     }
     response.writeHead(404).end();

@@ -33,6 +33,9 @@ interface SpanOptions {
 export const contextOf = (traceparent: string | undefined): Context =>
   traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
 
+/** Runs `work` with the active span of another context. */
+export const inContext = <T>(other: Context, work: () => Promise<T>): Promise<T> => context.with(other, work);
+
 /** Returns the `traceparent` of the active span; undefined if there is none. */
 export function activeTraceparent(): string | undefined {
   const carrier: Record<string, string> = {};

@@ -19,6 +19,7 @@ import {
   ratio,
   retrySchedule,
   url,
+  urlsByName,
   webUrl,
 } from './envValues.ts';
 import { parseAllow } from './formats/allow.ts';
@@ -71,6 +72,13 @@ export const VARIABLES = {
     fallback: null,
     about:
       '`host:port` at which workers reach the internal port of this API process. Default: the address on which the port listens.',
+  }),
+  FAST_LANE_URLS: variable({
+    parse: urlsByName,
+    fallback: new Map<string, string>(),
+    fallbackText: '',
+    about:
+      'Internal URLs of the workers of the pools that have a lane for fast tools, as `cpu=http://host:port`, separated by commas. The API gives the calls of these tools to the workers directly. Without it, or if no worker answers, the orchestrator runs them as all others, with more CPU time for each call.',
   }),
   PUBLIC_URL: variable({
     parse: webUrl,
@@ -391,6 +399,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     INTERNAL_PORT: read('INTERNAL_PORT', v.INTERNAL_PORT, source),
     SDK_METRICS_PORT: read('SDK_METRICS_PORT', v.SDK_METRICS_PORT, source),
     INTERNAL_ADVERTISE: read('INTERNAL_ADVERTISE', v.INTERNAL_ADVERTISE, source),
+    FAST_LANE_URLS: read('FAST_LANE_URLS', v.FAST_LANE_URLS, source),
     PUBLIC_URL: read('PUBLIC_URL', v.PUBLIC_URL, source),
     TRUST_PROXY: read('TRUST_PROXY', v.TRUST_PROXY, source),
     OPERATOR_TWO_FACTOR: read('OPERATOR_TWO_FACTOR', v.OPERATOR_TWO_FACTOR, source),

@@ -82,6 +82,16 @@ export function buildId(text: string): string {
 
 export const webUrl = (text: string): string => url(text, ['http:', 'https:']).replace(/\/$/, '');
 
+/** Parses `name=url,…`. */
+export const urlsByName = (text: string): ReadonlyMap<string, string> =>
+  new Map(
+    list(text).map((item) => {
+      const [, name = '', value = ''] = /^([\w-]+)=(.+)$/.exec(item) ?? [];
+      if (name === '') throw new Error('must be name=url, separated by commas');
+      return [name, webUrl(value)];
+    }),
+  );
+
 /**
  * Parses an email address without a display name. Characters with a meaning in the syntax of the `From` header are
  * refused.

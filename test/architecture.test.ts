@@ -86,6 +86,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   // These files connect only to the service's own processes, or run on the machine of the person who chooses the target,
   // such as a browser or a command. They never connect to a target that a caller chooses.
   fetch: [
+    'api/calls/fastLane.ts',
     'workers/vaultClient.ts',
     'workers/gatewayClient.ts',
     'workers/metrics.ts',

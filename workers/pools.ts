@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
-import { ResourceBasedController, type WorkerOptions } from '@temporalio/worker';
+import { ResourceBasedController, type WorkerOptions, type WorkflowBundle } from '@temporalio/worker';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
 import {
   createAllowanceActivities,
@@ -25,6 +25,7 @@ import type { Audit } from '../store/ledger/audit.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import { TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
+import type { LedgerActivities } from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
 /** Kinds of worker processes: workflows with ledger steps, webhook deliveries, and the tool pools. */
@@ -60,6 +61,9 @@ const DELIVERY_SLOTS = 400;
  */
 const WORKFLOW_TASKS = 4 * availableParallelism();
 
+/** Concurrent polls for workflow tasks of a lane of fast tools; the SDK requires two. */
+const WORKFLOW_POLLS = 2;
+
 /** How long a tool worker that stops waits for its calls: longer than any tool's time limit, so that all calls finish. */
 const SHUTDOWN_GRACE = '110s';
 /** Intervals of the Temporal schedules. Hourly allowance runs also grant allowances that are set during a month. */
@@ -67,9 +71,34 @@ const INTERVALS = { sweep: '15s', allowance: '1h', audit: '1h' } as const;
 
 type SlotOptions = Pick<WorkerOptions, 'maxConcurrentActivityTaskExecutions' | 'tuner'>;
 
+/** What a worker needs to run whole calls of fast tools. */
+export interface FastLane {
+  workflowBundle: WorkflowBundle;
+  ledger: LedgerActivities;
+  /**
+   * Starts the workflow of a call that an API process gives to this worker.
+   *
+   * @param sealed see `sealCallStart` @param traceparent of the span that waits for the start
+   * @throws if the call is not authentic, this process is stopping, or Temporal does not start the workflow
+   */
+  start(sealed: Uint8Array, traceparent: string | undefined): Promise<void>;
+}
+
+type LaneOptions = Pick<
+  WorkerOptions,
+  | 'taskQueue'
+  | 'activities'
+  | 'workflowBundle'
+  | 'maxConcurrentWorkflowTaskExecutions'
+  | 'maxConcurrentWorkflowTaskPolls'
+> &
+  SlotOptions;
+
 export type PoolOptions = Omit<WorkerOptions, 'connection' | 'namespace' | 'dataConverter'> & {
-  /** The task queues to poll, with their slots; missing: only `taskQueue`. */
-  lanes?: readonly (Pick<WorkerOptions, 'taskQueue'> & SlotOptions)[];
+  /** The task queues to poll, with their slots and what else differs; missing: only `taskQueue`. */
+  lanes?: readonly LaneOptions[];
+  /** Starts a call in the lane of fast tools; missing: there is none. */
+  startCall?: FastLane['start'];
 };
 
 /**
@@ -85,20 +114,40 @@ function slotOptions(sureSlots: number | undefined): (slots: number) => SlotOpti
   };
 }
 
-/** Options of a tool pool's worker: one activity per tool, on the queues of the pool's lanes. */
+/**
+ * Options of a tool pool's worker: one activity per tool, on the queues of the pool's lanes.
+ *
+ * @param fastLane runs the workflows of calls in the lane of fast tools; null: the pool has no such lane
+ */
 export async function toolWorker(
   pool: Pool,
   registry: Registry,
   services: ToolServices,
   slots: Record<Lane, number>,
+  fastLane: FastLane | null,
 ): Promise<PoolOptions> {
   const tools = [...registry.values()].filter((tool) => tool.pool === pool);
   const optionsOf = slotOptions(POOL_TABLE[pool].sureSlots);
+  const activities = await createToolActivities(tools, services);
+  const lanes = lanesOf(pool).map((lane): LaneOptions => {
+    const taskQueue = toolQueue(pool, lane);
+    if (lane !== 'fast' || fastLane === null) return { taskQueue, ...optionsOf(slots[lane]) };
+    return {
+      taskQueue,
+      workflowBundle: fastLane.workflowBundle,
+      activities: { ...activities, ...fastLane.ledger },
+      maxConcurrentActivityTaskExecutions: slots.fast,
+      // A call keeps its workflow task until it has ended. Calls that this process accepts take slots that no poll holds.
+      maxConcurrentWorkflowTaskExecutions: slots.fast,
+      maxConcurrentWorkflowTaskPolls: WORKFLOW_POLLS,
+    };
+  });
   return {
     taskQueue: toolQueue(pool),
-    activities: await createToolActivities(tools, services),
-    lanes: lanesOf(pool).map((lane) => ({ taskQueue: toolQueue(pool, lane), ...optionsOf(slots[lane]) })),
+    activities,
+    lanes,
     shutdownGraceTime: SHUTDOWN_GRACE,
+    ...(fastLane !== null && { startCall: fastLane.start }),
   };
 }
 

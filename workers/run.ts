@@ -24,7 +24,7 @@ const pingMethod = (): Promise<'icmp' | 'tcp'> =>
 /** Creates a worker for each lane of a pool, or a single one. */
 const createWorkers = (
   { env, keyring, connection, tracing }: WorkerCore,
-  { lanes, build, ...options }: PoolOptions & { build?: Build | null },
+  { lanes, build, startCall: _, ...options }: PoolOptions & { build?: Build | null },
 ): Promise<Worker[]> =>
   Promise.all(
     (lanes ?? [options]).map((lane) =>
@@ -43,7 +43,11 @@ const createWorkers = (
   );
 
 /** Listens on the internal port. @returns its URL */
-async function openInternalPort(core: WorkerCore, assertPolling: () => Promise<void>): Promise<string> {
+async function openInternalPort(
+  core: WorkerCore,
+  startCall: PoolOptions['startCall'],
+  assertPolling: () => Promise<void>,
+): Promise<string> {
   const { env, pool, store, metrics, sdkPort, open } = core;
   const { GATEWAY_URL } = env;
   const readiness = createReadiness({
@@ -57,6 +61,7 @@ async function openInternalPort(core: WorkerCore, assertPolling: () => Promise<v
     ...(pool === 'network' ? { details: { ping: await pingMethod() } } : {}),
     metrics: () => withSdkMetrics(metrics, sdkPort),
     vault: null,
+    ...(startCall !== undefined && { startCall }),
   });
   const url = await listen(open.adopt(server, drain), env.HOST, env.INTERNAL_PORT);
   core.ports.push(Number(new URL(url).port));
@@ -72,7 +77,7 @@ export async function runWorkers(
   const { build } = options;
   const workers = await createWorkers(core, options);
   let isReady = false;
-  const internalUrl = await openInternalPort(core, async () => {
+  const internalUrl = await openInternalPort(core, options.startCall, async () => {
     if (!isReady || workers.some((worker) => worker.getState() !== 'RUNNING'))
       throw new Error('the worker is not polling');
   });

@@ -8,6 +8,7 @@ import { createResolver } from '../egress/resolver.ts';
 import { POOL_TABLE, type Pool } from '../schemas/pools.ts';
 import { createResults, mongodbPieces } from '../store/calls/results.ts';
 import type { WorkerCore } from './core.ts';
+import { createFastLane } from './fastLane.ts';
 import { gatewayPieces } from './gatewayClient.ts';
 import { observeBrowsers, observeTools } from './metrics.ts';
 import { laneSlots, type PoolOptions, toolWorker } from './pools.ts';
@@ -55,5 +56,6 @@ export async function createTools(core: WorkerCore, pool: Pool): Promise<PoolOpt
     offload: decoders.offload,
     context: { resolver, egress, quotes: open.adopt(quotes, (it) => it.close()) },
   };
-  return toolWorker(pool, registry, services, slots);
+  const fastLane = fast > 0 ? await createFastLane(core, pool) : null;
+  return toolWorker(pool, registry, services, slots, fastLane);
 }

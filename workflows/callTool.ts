@@ -15,7 +15,7 @@ import {
 } from '@temporalio/workflow';
 import { CALL_ERRORS, describeShortage } from '../schemas/callErrors.ts';
 import type { ReserveResult } from '../store/ledger/ledger.ts';
-import { isCallFailure, laneOf, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
+import { isCallFailure, laneOf, TASK_QUEUES, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
 import { dispatchEvents } from './dispatchEvents.ts';
 import type {
   CallFailure,
@@ -41,6 +41,9 @@ const HEARTBEAT_TIMEOUT = '10s';
  * cancellations from the start; remove the mark when no such call runs any more.
  */
 const CANCELS_WAITING = 'cancel-waiting-calls-with-side-effects';
+
+/** Nonce of a charge that requires the call to be charged already; nonces of holds are UUIDs. */
+const NO_HOLD = 'none';
 
 const LEDGER_STEP_RETRY = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
 
@@ -163,6 +166,11 @@ const priorityOf = (accountId: string, price: number, running = 1): ToolPriority
   fairnessWeight: BASE_WEIGHT / (price * Math.max(1, running)),
 });
 
+/** Whether this workflow runs on a worker that also runs the tool, in the lane of fast tools. */
+const runsInFastLane = ({ pool }: CallRequest['policy']): boolean =>
+  workflowInfo().taskQueue === toolQueue(pool, 'fast');
+
+/** Runs the tool: in the fast lane as a local activity, else as an activity in the queue of its lane. */
 async function runTool(
   { policy, ...call }: CallRequest,
   remainingMs: number,
@@ -172,16 +180,22 @@ async function runTool(
   // workflow waits for the result. A call that still waits for a worker is cancelled by the Temporal server.
   const finishes = policy.actsOnWorld;
   const ignoresCancellation = finishes && !patched(CANCELS_WAITING);
-  const tool = proxyActivities<ToolActivities>({
-    taskQueue: toolQueue(policy.pool, laneOf(policy, running)),
-    scheduleToStartTimeout: policy.queueMs,
+  const options = {
     startToCloseTimeout: policy.attemptMs + ATTEMPT_GRACE_MS,
     scheduleToCloseTimeout: remainingMs,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
     cancellationType: finishes ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
-    priority: priorityOf(call.accountId, policy.price, running),
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
-  })[policy.tool];
+  } as const;
+  const activities = runsInFastLane(policy)
+    ? proxyLocalActivities<ToolActivities>(options)
+    : proxyActivities<ToolActivities>({
+        ...options,
+        taskQueue: toolQueue(policy.pool, laneOf(policy, running)),
+        scheduleToStartTimeout: policy.queueMs,
+        heartbeatTimeout: HEARTBEAT_TIMEOUT,
+        priority: priorityOf(call.accountId, policy.price, running),
+      });
+  const tool = activities[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
   const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
   const { attemptMs } = policy;
@@ -209,6 +223,7 @@ async function startChildDispatch(callId: string, accountId: string): Promise<vo
       startChild(dispatchEvents, {
         workflowId: workflowIds.dispatchForCall(callId),
         args: [accountId],
+        taskQueue: TASK_QUEUES.orchestrator,
         parentClosePolicy: 'ABANDON',
       }),
     );
@@ -249,7 +264,11 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   } catch (error) {
     throw await refund({ ...toRefusal(error), mayHaveStarted: false });
   }
-  if (held.status !== 'held') throw await refund(reserveRefusal(held, price));
+  // The whole call is one workflow task in the fast lane. A task that charged the call is repeated from the start if Temporal did
+  // not receive its result; the tool then runs again, and the call stays charged.
+  const isRepeated = held.status === 'closed' && held.charged === true && runsInFastLane(policy);
+  if (held.status !== 'held' && !isRepeated) throw await refund(reserveRefusal(held, price));
+  const { nonce, running } = held.status === 'held' ? held : { nonce: NO_HOLD, running: undefined };
   // `Date.now()` of a workflow lags behind by some seconds while a local activity is retried, so the activity
   // `reserve` also enforces the deadline by the clock of its worker.
   const remainingMs = policy.deadlineMs - (Date.now() - workflowInfo().startTime.getTime());
@@ -257,12 +276,11 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
 
   let answer: ToolAnswer;
   try {
-    answer = await runTool(call, remainingMs, held.running);
+    answer = await runTool(call, remainingMs, running);
   } catch (error) {
     throw await refund(toRefusal(error));
   }
   const { times, ...result } = answer;
-  const { nonce } = held;
   const settled = await CancellationScope.nonCancellable(() =>
     settle({ callId, accountId, wanted: 'charged', nonce, times }),
   );

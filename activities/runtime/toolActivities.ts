@@ -156,7 +156,10 @@ async function runActivity(run: Run, call: ToolAttempt, services: ToolServices):
   const signal = AbortSignal.any([interruption, timeout]);
   const { offload } = services;
   const context: NetworkContext = { ...services.context, offload, callId, deadline, signal };
-  const heartbeat = setInterval(() => activity.heartbeat(), HEARTBEAT_INTERVAL_MS);
+  // Temporal takes no heartbeats of local activities.
+  const heartbeat = activity.info.isLocal
+    ? undefined
+    : setInterval(() => activity.heartbeat(), HEARTBEAT_INTERVAL_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
     const output = await run({ ...(await inputOf(call, services.results)), ...secrets }, context);

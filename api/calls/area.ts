@@ -15,6 +15,7 @@ import { createUploadLimit } from '../http/uploadLimit.ts';
 import type { InternalPort } from '../internalPort.ts';
 import { createTimeoutLimit } from './admission.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
+import { createFastLane } from './fastLane.ts';
 import { createRetention } from './retention.ts';
 import { createToolCallService } from './run.ts';
 import { toolRoutes } from './toolRoutes.ts';
@@ -35,9 +36,8 @@ export async function createCallsArea(core: ApiCore, services: Services) {
   const onLeftOut = (calls: number) =>
     log.warn({ calls }, 'input and output of calls were not kept, because too many waited to be written');
   const contents = open.adopt(createCallContents(store, keyring, onError, onLeftOut), (it) => it.close());
-  const workflow = createCallWorkflow(client, (error) =>
-    log.warn({ err: error }, 'Temporal is unreachable; retrying'),
-  );
+  const onFault = (error: unknown) => log.warn({ err: error }, 'Temporal is unreachable; retrying');
+  const workflow = createCallWorkflow(client, onFault, createFastLane(env.FAST_LANE_URLS, keyring));
   const toolCallService = createToolCallService({
     registry,
     workflow,

@@ -5,21 +5,16 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   WorkflowNotFoundError,
-  type WorkflowStartOptions,
 } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import { callOptions } from '../../platform/temporal/callStart.ts';
 import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { inClientSpan } from '../../platform/trace.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { callTool } from '../../workflows/callTool.ts';
-import {
-  isCallFailure,
-  SEARCH_ATTRIBUTES,
-  TASK_QUEUES,
-  WORKFLOWS,
-  workflowIds,
-} from '../../workflows/contract.ts';
+import { isCallFailure, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { CallRequest, CallResult } from '../../workflows/types.ts';
+import type { FastLane } from './fastLane.ts';
 
 const STARTED = proto.temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 /** Time limit for an operation of the owner on a running call. */
@@ -103,8 +98,13 @@ function refusalOf({ cause }: WorkflowFailedError): Pick<FailedEnd, 'refusal' | 
 /**
  * Creates the operations on the workflows of calls. @param onFault receives the first transient error of an
  * operation, before the operation is retried
+ * @param fastLane starts the workflows of fast tools. Default: they are started as all others
  */
-export function createCallWorkflow(client: Client, onFault: (error: unknown) => void): CallWorkflow {
+export function createCallWorkflow(
+  client: Client,
+  onFault: (error: unknown) => void,
+  fastLane?: FastLane,
+): CallWorkflow {
   const retry = <T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> =>
     retryUntilAborted(client, step, signal, onFault);
   const handleOf = (callId: string) => client.workflow.getHandle<typeof callTool>(workflowIds.call(callId));
@@ -137,22 +137,11 @@ export function createCallWorkflow(client: Client, onFault: (error: unknown) => 
 
   return {
     async start(request, running, signal) {
-      const options = {
-        workflowId: workflowIds.call(request.callId),
-        taskQueue: TASK_QUEUES.orchestrator,
-        args: [request],
-        // With a fairness key, the orchestrator's queue serves the accounts in turn. The weight lets an account with a
-        // single call pass accounts with many; 1 is the weight of all other workflows.
-        priority: { fairnessKey: request.accountId, fairnessWeight: 1 / running },
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        typedSearchAttributes: [
-          { key: SEARCH_ATTRIBUTES.tool, value: request.policy.tool },
-          { key: SEARCH_ATTRIBUTES.accountId, value: request.accountId },
-        ],
-      } satisfies WorkflowStartOptions<typeof callTool>;
+      const call = { request, running };
       await inClientSpan('start workflow callTool', () =>
         retry(async () => {
+          if (await fastLane?.start(call, signal)) return;
+          const options = callOptions(call, TASK_QUEUES.orchestrator);
           await client.workflow.start<typeof callTool>(WORKFLOWS.callTool, options).catch(ignoreStarted);
         }, signal),
       );

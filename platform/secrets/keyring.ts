@@ -21,6 +21,7 @@ export type Purpose =
   | 'result'
   | 'call-content'
   | 'vault'
+  | 'call-start'
   | 'fingerprint'
   | 'webhook-secret'
   | 'session'

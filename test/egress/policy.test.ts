@@ -174,6 +174,7 @@ test("the service's own ports include those of every variable that names a port"
     INTERNAL_PORT: '8090',
     INTERNAL_ADVERTISE: 'api.example:8091',
     OWN_PORTS: '7000,7001',
+    FAST_LANE_URLS: 'cpu=http://cpu.example:9091,audio=http://audio.example',
     MONGODB_URI: 'mongodb://user:p%40ss@one.example:27018,two.example/tools?replicaSet=rs0',
     TEMPORAL_ADDRESS: '[::1]:7234',
     TEMPORAL_UI_URL: 'http://127.0.0.1:8233',
@@ -181,7 +182,7 @@ test("the service's own ports include those of every variable that names a port"
   const ascending = (a: number, b: number): number => a - b;
   t.deepEqual(
     ownPorts(env).toSorted(ascending),
-    [8080, 8090, 8091, 7000, 7001, 27_018, 27_017, 7234, 8233].toSorted(ascending),
+    [8080, 8090, 8091, 7000, 7001, 9091, 80, 27_018, 27_017, 7234, 8233].toSorted(ascending),
   );
 });
 

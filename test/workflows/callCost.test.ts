@@ -35,9 +35,8 @@ const REQUESTS = {
   StartWorkflowExecution: 1,
   // The wait for the result.
   GetWorkflowExecutionHistory: 1,
-  // Before and after the tool. The steps of the ledger are local activities.
-  RespondWorkflowTaskCompleted: 2,
-  RespondActivityTaskCompleted: 1,
+  // The steps of the ledger and the tool are local activities of a single task, which arrives with the response to the start.
+  RespondWorkflowTaskCompleted: 1,
 };
 
 /** Spans, by process. */
@@ -46,14 +45,14 @@ const SPANS = {
   'api start workflow callTool': 1,
   'api mongodb find': 2,
   'api mongodb findAndModify': 2,
-  'orchestrator workflow callTool': 1,
-  'orchestrator activity reserve': 1,
-  'orchestrator activity settle': 1,
-  'orchestrator mongodb find': 1,
-  'orchestrator mongodb findAndModify': 2,
-  'orchestrator mongodb insert': 1,
-  'orchestrator mongodb update': 2,
+  'cpu workflow callTool': 1,
+  'cpu activity reserve': 1,
   'cpu activity hash-text': 1,
+  'cpu activity settle': 1,
+  'cpu mongodb find': 1,
+  'cpu mongodb findAndModify': 2,
+  'cpu mongodb insert': 1,
+  'cpu mongodb update': 2,
 };
 
 /** Collections that a process uses every few seconds: health checks, leases, and mails that are due. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { policyOf } from '../../api/calls/toolCall.ts';
 import { VARIABLES } from '../../schemas/env.ts';
-import { type Lane, lanesOf, POOLS } from '../../schemas/pools.ts';
+import { CONFINED_POOLS, type Lane, lanesOf, POOLS } from '../../schemas/pools.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { laneSlots } from '../../workers/pools.ts';
 import { laneOf, toolQueue } from '../../workflows/contract.ts';
@@ -28,6 +28,13 @@ test('however many calls an account runs, it leaves a slot of the pool to others
 test('calls that an older API accepted, and their histories, stay in the queue of their pool', (t) => {
   t.is(toolQueue('cpu', laneOf({}, 5)), 'tools-cpu');
   t.is(toolQueue('cpu', laneOf({ isFast: false }, undefined)), 'tools-cpu');
+});
+
+test('no confined pool has a lane of fast tools, whose workers reach the ledger', (t) => {
+  t.deepEqual(
+    CONFINED_POOLS.filter((pool) => lanesOf(pool).includes('fast')),
+    [],
+  );
 });
 
 test('fast tools are in a pool that has slots for them', async (t) => {

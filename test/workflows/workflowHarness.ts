@@ -34,6 +34,8 @@ export interface CallActivities extends Partial<LedgerActivities> {
 
 type Handle = WorkflowHandle<(call: CallRequest) => Promise<CallResult>>;
 
+/** The queue of a worker that runs whole calls: their workflows, ledger steps and tools. */
+export const FAST_QUEUE = 'tools-cpu-fast';
 export const NONCE = 'the-nonce';
 export const OUTPUT = { output: { answer: 42 } };
 
@@ -129,6 +131,7 @@ export async function startHarness(): Promise<Harness> {
       return activities.settle?.(settlement) ?? Promise.resolve({ state: wanted, available: 93 });
     },
   };
+  const ledgerActivities = createLedgerActivities(ledger);
   const tools: ToolActivities = {
     tool(call) {
       const found = recordOf(call.callId);
@@ -152,7 +155,7 @@ export async function startHarness(): Promise<Harness> {
       taskQueue,
       workflowBundle,
       activities: {
-        ...createLedgerActivities(ledger),
+        ...ledgerActivities,
         dispatchEvents: async (accountId: string) => {
           dispatched.push(accountId);
         },
@@ -166,6 +169,9 @@ export async function startHarness(): Promise<Harness> {
     });
   open.use(await startOrchestrator('orchestrator'));
   open.use(await startToolWorker('cpu'));
+  open.use(
+    await work({ taskQueue: FAST_QUEUE, workflowBundle, activities: { ...ledgerActivities, ...tools } }),
+  );
 
   const opened = open.move();
   return {
