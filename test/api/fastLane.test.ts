@@ -61,10 +61,13 @@ test.serial('a worker that does not answer leaves the call to the orchestrator, 
   await until('the call has a workflow', async () => {
     const [row] = await callsOf(store, account.accountId);
     if (row === undefined) return false;
-    return client.workflow.getHandle(row._id).describe().then(
-      () => true,
-      () => false,
-    );
+    return client.workflow
+      .getHandle(row._id)
+      .describe()
+      .then(
+        () => true,
+        () => false,
+      );
   });
   t.is(await queueOfLatest(account.accountId), TASK_QUEUES.orchestrator);
   await stack.kill('cpu', 'SIGCONT');
