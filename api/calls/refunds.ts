@@ -77,7 +77,9 @@ export function createRefunds(deps: RefundDependencies): Refunds {
   /** Refunds the call, even if the caller's deadline passes in the meantime. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
     await answers.undelivered(row, code);
-    if (!(await paybacks.settle(row, code))) return;
+    const isRefunded = await paybacks.settle(row, code);
+    // A cancellation can arrive while the only task of a call in the fast lane ends, which then charged the call.
+    if (!isRefunded || code === 'cancelled') return;
     log.error(
       { callId: row._id, requestId: row.requestId },
       'refunded a charged call whose result was not delivered',
