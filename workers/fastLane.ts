@@ -33,7 +33,11 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
     ledger: createLedgerActivities(ledger),
     async start(sealed, traceparent) {
       stopping.throwIfAborted();
-      const options = callOptions(openCallStart(keyring, sealed), toolQueue(pool, 'fast'));
+      const { request, running } = openCallStart(keyring, sealed);
+      const options = callOptions(
+        { request: { ...request, inFastLane: true }, running },
+        toolQueue(pool, 'fast'),
+      );
       const start = () =>
         client.workflow
           .start(WORKFLOWS.callTool, { ...options, requestEagerStart: true })

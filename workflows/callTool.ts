@@ -166,10 +166,6 @@ const priorityOf = (accountId: string, price: number, running = 1): ToolPriority
   fairnessWeight: BASE_WEIGHT / (price * Math.max(1, running)),
 });
 
-/** Whether this workflow runs on a worker that also runs the tool, in the lane of fast tools. */
-const runsInFastLane = ({ pool }: CallRequest['policy']): boolean =>
-  workflowInfo().taskQueue === toolQueue(pool, 'fast');
-
 /** Runs the tool: in the fast lane as a local activity, else as an activity in the queue of its lane. */
 async function runTool(
   { policy, ...call }: CallRequest,
@@ -186,15 +182,16 @@ async function runTool(
     cancellationType: finishes ? 'WAIT_CANCELLATION_COMPLETED' : 'TRY_CANCEL',
     retry: { maximumAttempts: policy.attempts, initialInterval: '200ms', backoffCoefficient: 2 },
   } as const;
-  const activities = runsInFastLane(policy)
-    ? proxyLocalActivities<ToolActivities>(options)
-    : proxyActivities<ToolActivities>({
-        ...options,
-        taskQueue: toolQueue(policy.pool, laneOf(policy, running)),
-        scheduleToStartTimeout: policy.queueMs,
-        heartbeatTimeout: HEARTBEAT_TIMEOUT,
-        priority: priorityOf(call.accountId, policy.price, running),
-      });
+  const activities =
+    call.inFastLane === true
+      ? proxyLocalActivities<ToolActivities>(options)
+      : proxyActivities<ToolActivities>({
+          ...options,
+          taskQueue: toolQueue(policy.pool, laneOf(policy, running)),
+          scheduleToStartTimeout: policy.queueMs,
+          heartbeatTimeout: HEARTBEAT_TIMEOUT,
+          priority: priorityOf(call.accountId, policy.price, running),
+        });
   const tool = activities[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
   const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
@@ -266,7 +263,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   }
   // The whole call is one workflow task in the fast lane. A task that charged the call is repeated from the start if Temporal did
   // not receive its result; the tool then runs again, and the call stays charged.
-  const isRepeated = held.status === 'closed' && held.charged === true && runsInFastLane(policy);
+  const isRepeated = held.status === 'closed' && held.charged === true && call.inFastLane === true;
   if (held.status !== 'held' && !isRepeated) throw await refund(reserveRefusal(held, price));
   const { nonce, running } = held.status === 'held' ? held : { nonce: NO_HOLD, running: undefined };
   // `Date.now()` of a workflow lags behind by some seconds while a local activity is retried, so the activity

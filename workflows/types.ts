@@ -52,6 +52,8 @@ export interface CallRequest {
   /** Reference to a large input; `input` is then empty. */
   storedInput?: ResultReference | undefined;
   vault: VaultReference | null;
+  /** Whether a worker of the tool's pool runs the whole call (docs/architecture.md, "The fast lane"). Default: false. */
+  inFastLane?: true;
   /** The API key of the call and its budgets; missing for calls from the dashboard and in older histories. */
   key?: KeyBudget | undefined;
   /** Expiry of the result if it is large and therefore stored in MongoDB; ISO 8601. */

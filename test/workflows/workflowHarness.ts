@@ -192,6 +192,7 @@ export async function startHarness(): Promise<Harness> {
         input: { text: 'made up' },
         vault: null,
         resultExpiresAt: '2999-01-01T00:00:00.000Z',
+        ...(taskQueue === FAST_QUEUE && { inFastLane: true }),
       };
       const handle: Handle = await client.workflow.start('callTool', {
         workflowId: callId,
