@@ -3,6 +3,7 @@ import { decodeBmp } from '../images/decodeBmp.ts';
 import { encodeImage } from '../images/encode.ts';
 import type { ImageHeader } from '../images/header.ts';
 import type { OutputType } from '../images/imageOutput.ts';
+import { coarsenessOf } from '../upscale/coarseness.ts';
 import { openNetwork } from '../upscale/network.ts';
 import type { Factor } from '../upscale/networkTypes.ts';
 import { upscale } from '../upscale/upscale.ts';
@@ -27,6 +28,6 @@ export default async function upscaleJob(job: UpscaleJob): Promise<Uint8Array> {
       ? decodeBmp(bytes, header)
       : await decodeImage(bytes, header, { pixels: maxPixels, deadline });
   const network = await openNetwork(factor);
-  const large = await upscale(image, factor, network);
+  const large = await upscale(image, factor, network, { coarseness: coarsenessOf(bytes, header) });
   return encodeImage(large, type, header, deadline);
 }

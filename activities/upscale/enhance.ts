@@ -1,5 +1,10 @@
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
-import type { Network, Planes } from './networkTypes.ts';
+import type { Planes } from './networkTypes.ts';
+
+/** A network whose output is not checked. */
+export interface BareNetwork {
+  run(planes: Planes): Promise<Planes>;
+}
 
 /** Share of the network's output in the enhanced image before back-projection. The rest is the Lanczos enlargement. */
 const NETWORK_SHARE = 0.5;
@@ -27,7 +32,11 @@ const each = (planes: Planes, work: (plane: Plane, channel: 0 | 1 | 2) => Plane)
   work(planes[2], 2),
 ];
 
-export async function enlargeBothWays(planes: Planes, factor: number, network: Network): Promise<Enlarged> {
+export async function enlargeBothWays(
+  planes: Planes,
+  factor: number,
+  network: BareNetwork,
+): Promise<Enlarged> {
   const predicted = await network.run(planes);
   const plain = each(planes, (plane) => enlarge(plane, factor));
   const enhanced = each(plain, (plane, channel) =>
@@ -44,7 +53,7 @@ export async function enlargeBothWays(planes: Planes, factor: number, network: N
 export async function enlargeMixed(
   planes: Planes,
   factor: number,
-  network: Network,
+  network: BareNetwork,
   weight: number,
 ): Promise<Planes> {
   if (weight === 0) return each(planes, (plane) => enlarge(plane, factor));

@@ -14,9 +14,8 @@ function pack(planes: Planes): Float32Array {
   return packed;
 }
 
-/** Splits the network's output into channels and clamps samples to 0 to 255, as UpscalerJS does. */
+/** Splits the network's output into channels, without copying. */
 function unpack(data: Float32Array, width: number, height: number): Planes {
-  for (let at = 0; at < data.length; at++) data[at] = Math.min(255, Math.max(0, data[at] ?? 0));
   const plane = (channel: number): Plane => ({
     data: data.subarray(channel * width * height, (channel + 1) * width * height),
     width,
@@ -26,22 +25,40 @@ function unpack(data: Float32Array, width: number, height: number): Planes {
 }
 
 /**
- * Opens the network of UpscalerJS for a factor on ONNX Runtime, which is about 20 times as fast as TensorFlow.js. The model
- * has one input and one output, which are images of shape [1, 3, height, width].
+ * Returns how far the network is trusted: the inputs of the model that models/README.md explains. They were chosen so that
+ * no picture of test/quality/upscale.md is worse than by Lanczos.
+ */
+const careFor = (coarseness: number) => ({
+  noise: 0.02 + 24 * coarseness ** 2,
+  boldness: Math.max(0, 1.6 - 1.8 * coarseness),
+  projection: Math.max(0, 1 - 4 * coarseness),
+});
+
+/**
+ * Opens the network for a factor on ONNX Runtime. The model enlarges an image of shape [1, 3, height, width], and contains all
+ * steps of the enlargement, so that they run on all cores.
  *
  * @throws Error when ONNX Runtime does not support this platform
  */
 export async function openOnnxNetwork(factor: Factor): Promise<Network> {
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
   const session = await InferenceSession.create(modelPath(factor), { executionProviders: ['cpu'] });
-  const [[input = ''], [output = '']] = [session.inputNames, session.outputNames];
+  const scalar = (value: number) => new Tensor('float32', [value], []);
   return {
-    async run(planes) {
-      const [{ width, height }] = planes;
-      const feed = new Tensor('float32', pack(planes), [1, 3, height, width]);
-      const { [output]: result } = await session.run({ [input]: feed });
-      if (!(result?.data instanceof Float32Array)) throw new Error('the network returned no image');
-      return unpack(result.data, width * factor, height * factor);
+    async prepare(_, coarseness) {
+      const { noise, boldness, projection } = careFor(coarseness);
+      const care = {
+        noise: scalar(noise),
+        boldness: scalar(boldness),
+        projection: scalar(projection),
+      };
+      return async (part) => {
+        const [{ width, height }] = part;
+        const x = new Tensor('float32', pack(part), [1, 3, height, width]);
+        const { y } = await session.run({ x, ...care });
+        if (!(y?.data instanceof Float32Array)) throw new Error('the network returned no image');
+        return unpack(y.data, width * factor, height * factor);
+      };
     },
   };
 }
@@ -49,19 +66,19 @@ export async function openOnnxNetwork(factor: Factor): Promise<Network> {
 const opened = new Map<Factor, Promise<Network>>();
 
 /**
- * Opens the network for a factor on ONNX Runtime, or on TensorFlow.js if ONNX Runtime fails. The network stays open for
- * the lifetime of the process.
+ * Opens the network for a factor on ONNX Runtime, or UpscalerJS if ONNX Runtime fails. The network stays open for the
+ * lifetime of the process.
  */
 export function openNetwork(factor: Factor): Promise<Network> {
   const cached = opened.get(factor);
   if (cached !== undefined) return cached;
-  const network = openOnnxNetwork(factor).catch(() => loadReference(factor));
+  const network = openOnnxNetwork(factor).catch(() => loadFallback(factor));
   opened.set(factor, network);
   network.catch(() => opened.delete(factor));
   return network;
 }
 
-async function loadReference(factor: Factor): Promise<Network> {
-  const { openReference } = await import('./reference.ts');
-  return openReference(factor);
+async function loadFallback(factor: Factor): Promise<Network> {
+  const { openFallback } = await import('./fallback.ts');
+  return openFallback(factor);
 }

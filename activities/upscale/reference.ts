@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { BareNetwork } from './enhance.ts';
 import type { Plane } from './lanczos.ts';
-import type { Factor, Network } from './networkTypes.ts';
+import type { Factor } from './networkTypes.ts';
 
 type ModelDefinition = object;
 interface Reference {
@@ -42,10 +43,10 @@ tf.io.registerLoadRouter((url) => {
 });
 
 /**
- * Opens the network for a factor as UpscalerJS does, on TensorFlow.js in WebAssembly, which takes about 20 times as
- * long as ONNX Runtime.
+ * Opens the network of UpscalerJS for a factor, on TensorFlow.js in WebAssembly, which takes about 20 times as long as
+ * networks of the same size on ONNX Runtime.
  */
-export async function openReference(factor: Factor): Promise<Network> {
+export async function openReference(factor: Factor): Promise<BareNetwork> {
   const upscaler = new Upscaler({ model: models[factor] });
   return {
     async run(planes) {

@@ -1,19 +1,17 @@
 import type { DecodedImage } from '../images/decode.ts';
-import { enlargeMixed } from './enhance.ts';
 import { combine, enlarge, type Plane } from './lanczos.ts';
 import type { Factor, Network, Planes } from './networkTypes.ts';
 import { clearTransparent, fillTransparent } from './transparency.ts';
-import { measureWeight } from './weight.ts';
 
 /**
  * Width and height of a tile in pixels, without its border. Larger tiles need more memory; smaller tiles compute more
  * border pixels.
  */
-const TILE = 384;
+const TILE = 512;
 /**
  * Width in pixels of the border around a tile, which is computed and discarded so that tiles have no visible seams. It
- * must cover the receptive field: 10 pixels for the network, 3 for Lanczos, and two more Lanczos filters for
- * back-projection.
+ * must cover the receptive field: 12 pixels for the network, 3 for the reduction of its output, 3 for the window of the
+ * trust and 1 for its interpolation.
  */
 const BORDER = 20;
 
@@ -67,7 +65,7 @@ function paste(
 
 const average = ([a, b, c]: Planes): Plane => combine(1 / 3, combine(1, a, 1, b), 1 / 3, c);
 
-function* tilesOf(image: DecodedImage, tile: number): Generator<{ core: Area; whole: Area }> {
+function* tilesOf(image: DecodedImage, tile: number): Generator<{ core: Area; bordered: Area }> {
   for (let top = 0; top < image.height; top += tile)
     for (let left = 0; left < image.width; left += tile) {
       const right = Math.min(image.width, left + tile);
@@ -75,7 +73,7 @@ function* tilesOf(image: DecodedImage, tile: number): Generator<{ core: Area; wh
       const outer = { left: Math.max(0, left - BORDER), top: Math.max(0, top - BORDER) };
       yield {
         core: { left, top, width: right - left, height: bottom - top },
-        whole: {
+        bordered: {
           ...outer,
           width: Math.min(image.width, right + BORDER) - outer.left,
           height: Math.min(image.height, bottom + BORDER) - outer.top,
@@ -84,17 +82,22 @@ function* tilesOf(image: DecodedImage, tile: number): Generator<{ core: Area; wh
     }
 }
 
+interface Options {
+  /** How coarsely the image was compressed; 0 if without loss. */
+  coarseness?: number;
+  /** Width and height of a tile, in pixels. */
+  tile?: number;
+}
+
 /**
- * Enlarges an image by Lanczos and sharpens it with the network, weighted by how well the network restores this image.
- * Alpha is enlarged separately, by Lanczos. The colours of transparent pixels do not affect visible ones.
- *
- * @param tile width and height of a tile, in pixels
+ * Enlarges the colours of an image with the network, and alpha by Lanczos. The colours of transparent pixels do not affect
+ * visible ones.
  */
 export async function upscale(
   image: DecodedImage,
   factor: Factor,
   network: Network,
-  tile = TILE,
+  { coarseness = 0, tile = TILE }: Options = {},
 ): Promise<DecodedImage> {
   const { width, height, channels } = image;
   const samples = width * height * factor * factor * channels;
@@ -105,20 +108,21 @@ export async function upscale(
     height: height * factor,
   };
   const filled = fillTransparent(image);
-  const weight = await measureWeight(cutColours(filled, { left: 0, top: 0, width, height }), factor, network);
-  for (const { core, whole } of tilesOf(image, tile)) {
+  const whole = () => cutColours(filled, { left: 0, top: 0, width, height });
+  const enlargeColours = await network.prepare(whole, coarseness);
+  for (const { core, bordered } of tilesOf(image, tile)) {
     const area = {
       left: core.left * factor,
       top: core.top * factor,
       width: core.width * factor,
       height: core.height * factor,
     };
-    const skip = { x: (core.left - whole.left) * factor, y: (core.top - whole.top) * factor };
-    const colours = await enlargeMixed(cutColours(filled, whole), factor, network, weight);
+    const skip = { x: (core.left - bordered.left) * factor, y: (core.top - bordered.top) * factor };
+    const colours = await enlargeColours(cutColours(filled, bordered));
     if (channels <= 2) paste(large, 0, average(colours), area, skip);
     else for (const [channel, plane] of colours.entries()) paste(large, channel, plane, area, skip);
     if (channels % 2 === 0)
-      paste(large, channels - 1, enlarge(cut(image, channels - 1, whole), factor), area, skip);
+      paste(large, channels - 1, enlarge(cut(image, channels - 1, bordered), factor), area, skip);
   }
   if (filled !== image) clearTransparent(large);
   return large;

@@ -1,6 +1,6 @@
-import { enlargeBothWays } from './enhance.ts';
+import { type BareNetwork, enlargeBothWays } from './enhance.ts';
 import { combine, enlarge, type Plane, reduce } from './lanczos.ts';
-import type { Network, Planes } from './networkTypes.ts';
+import type { Planes } from './networkTypes.ts';
 
 /**
  * Factor that reduces the weight found to be best for the reduced image, because the full image behaves slightly
@@ -65,7 +65,7 @@ const round = (plane: Plane): Plane => ({
  * network, finds the mix of both that is nearest to the original in luma (least squares), and damps that weight.
  * Returns 0 when the network makes the image worse, and when the image is blurred or too small to measure.
  */
-export async function measureWeight(planes: Planes, factor: number, network: Network): Promise<number> {
+export async function measureWeight(planes: Planes, factor: number, network: BareNetwork): Promise<number> {
   const original = cropCentre(planes, factor * factor);
   const [{ width, height }] = original;
   if (Math.min(width, height) < MIN_REDUCED_SIDE * factor * factor) return 0;

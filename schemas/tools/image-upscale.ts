@@ -7,10 +7,10 @@ export default defineTool({
   title: 'Upscale',
   description:
     'Downloads a PNG, JPEG, WebP or BMP image, detected by content, and enlarges it two or four times in width and ' +
-    'height. The image is resampled with Lanczos and sharpened by a neural network of UpscalerJS (esrgan-slim) as ' +
-    'far as this improves fidelity. How much to sharpen is measured on the image itself; blurred or very small images use ' +
-    'Lanczos only. The alpha channel is enlarged separately: opaque areas stay opaque, and colours of fully transparent pixels ' +
-    'are ignored. The result has the format of the source (PNG for BMP), is rotated according to its EXIF ' +
+    'height. A neural network, trained for this service, restores edges and textures. In each region its result is ' +
+    'compared with the source and mixed with Lanczos interpolation as far as it cannot be confirmed; in smooth and in ' +
+    'strongly compressed images that is most of it. The alpha channel is enlarged separately: opaque areas stay opaque, and ' +
+    'colours of fully transparent pixels are ignored. The result has the format of the source (PNG for BMP), is rotated according to its EXIF ' +
     'orientation, and keeps the colour profile but no other metadata. JPEG and lossy WebP are encoded at quality 90. ' +
     '16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All BMP ' +
     'variants of Windows and OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and Huffman or RLE24 ' +

