@@ -24,15 +24,24 @@ function unpack(data: Float32Array, width: number, height: number): Planes {
   return [plane(0), plane(1), plane(2)];
 }
 
+/** How far the networks are trusted with images that were stored without loss. */
+const LOSSLESS = {
+  2: { noise: 0.02, boldness: 1.6, projection: 1 },
+  4: { noise: 0.01, boldness: 2.4, projection: 1 },
+} as const satisfies Record<Factor, object>;
+
 /**
- * Returns how far the network is trusted: the inputs of the model that models/README.md explains. They were chosen so that
- * no picture of test/quality/upscale.md is worse than by Lanczos.
+ * Returns the inputs of the model that models/README.md explains. They were chosen so that no picture of
+ * test/quality/upscale.md is worse than by Lanczos.
  */
-const careFor = (coarseness: number) => ({
-  noise: 0.02 + 24 * coarseness ** 2,
-  boldness: Math.max(0, 1.6 - 1.8 * coarseness),
-  projection: Math.max(0, 1 - 4 * coarseness),
-});
+function careFor(factor: Factor, coarseness: number) {
+  if (coarseness === 0) return LOSSLESS[factor];
+  return {
+    noise: LOSSLESS[factor].noise + 3 * coarseness + 20 * coarseness ** 2,
+    boldness: Math.max(0, 1.6 - 1.8 * coarseness),
+    projection: Math.max(0, 1 - 8 * coarseness),
+  };
+}
 
 /**
  * Opens the network for a factor on ONNX Runtime. The model enlarges an image of shape [1, 3, height, width], and contains all
@@ -46,7 +55,7 @@ export async function openOnnxNetwork(factor: Factor): Promise<Network> {
   const scalar = (value: number) => new Tensor('float32', [value], []);
   return {
     async prepare(_, coarseness) {
-      const { noise, boldness, projection } = careFor(coarseness);
+      const { noise, boldness, projection } = careFor(factor, coarseness);
       const care = {
         noise: scalar(noise),
         boldness: scalar(boldness),

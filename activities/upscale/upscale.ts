@@ -51,16 +51,17 @@ function paste(
   skip: { x: number; y: number },
 ): void {
   const { data, width, channels } = into;
-  const depth = data instanceof Uint16Array ? 257 : 1;
-  const full = 255 * depth;
-  for (let y = 0; y < area.height; y++)
-    for (let x = 0; x < area.width; x++) {
-      const value = Math.round((plane.data[(y + skip.y) * plane.width + x + skip.x] ?? 0) * depth);
-      data[channels * ((area.top + y) * width + area.left + x) + channel] = Math.min(
-        full,
-        Math.max(0, value),
-      );
+  const deep = data instanceof Uint16Array;
+  // Clamps and rounds samples of 8 bits by itself, which is several times as fast.
+  const samples = deep ? data : new Uint8ClampedArray(data.buffer, data.byteOffset, data.length);
+  for (let y = 0; y < area.height; y++) {
+    let from = (y + skip.y) * plane.width + skip.x;
+    let to = channels * ((area.top + y) * width + area.left) + channel;
+    for (const end = from + area.width; from < end; from++, to += channels) {
+      const value = plane.data[from] ?? 0;
+      samples[to] = deep ? Math.min(65_535, Math.max(0, Math.round(257 * value))) : value;
     }
+  }
 }
 
 const average = ([a, b, c]: Planes): Plane => combine(1 / 3, combine(1, a, 1, b), 1 / 3, c);

@@ -196,13 +196,19 @@ for (const [name, least] of Object.entries(GAINS))
     `${name} is closer to the original than by Lanczos, by ${least.join(' and ')} dB`,
     async (t) => {
       const path = (await judgingSet()).find((it) => it.endsWith(`/${name}`)) ?? '';
-    for (const [index, factor] of FACTORS.entries())
-      for (const source of SOURCES) {
-        const { gain } = await gainOf(path, { factor, side: 128, network: await openNetwork(factor), source });
-        const wanted = source.quality === null ? (least[index] ?? 0) : 0;
-        t.true(gain >= wanted - ROUNDING, `${factor}x ${source.name}: ${gain}`);
-      }
-  });
+      for (const [index, factor] of FACTORS.entries())
+        for (const source of SOURCES) {
+          const { gain } = await gainOf(path, {
+            factor,
+            side: 128,
+            network: await openNetwork(factor),
+            source,
+          });
+          const wanted = source.quality === null ? (least[index] ?? 0) : 0;
+          t.true(gain >= wanted - ROUNDING, `${factor}x ${source.name}: ${gain}`);
+        }
+    },
+  );
 
 test('how coarsely an image was compressed is read from its file', async (t) => {
   const image = flat(16, 16);
@@ -211,7 +217,10 @@ test('how coarsely an image was compressed is read from its file', async (t) => 
     [75, 0.5],
     [95, 0.1],
   ] as const) {
-    const found = coarsenessOf(await image.clone().jpeg({ quality }).toBuffer(), { type: 'jpeg', lossless: false });
+    const found = coarsenessOf(await image.clone().jpeg({ quality }).toBuffer(), {
+      type: 'jpeg',
+      lossless: false,
+    });
     t.true(Math.abs(found - wanted) < 0.05, `${quality}: ${found}`);
   }
   t.is(coarsenessOf(await image.clone().png().toBuffer(), { type: 'png', lossless: true }), 0);

@@ -18,7 +18,7 @@ LUMA = np.array([0.299, 0.587, 0.114]).reshape(1, 3, 1, 1)
 REACH = 3
 WINDOW = 3
 # Share of bicubic interpolation in the assumed reduction of the source; the rest is Lanczos.
-BICUBIC_SHARE = 0.4
+BICUBIC_SHARE = {2: 0.4, 4: 0.7}[FACTOR]
 # Energy that the network may add without any reason, in squared levels of 255.
 LEAST_ENERGY = 0.1
 
@@ -90,10 +90,18 @@ class Graph:
         columns = self.convolve(image, weights[:, None, :, None])
         return self.convolve(columns, np.tile(weights, (FACTOR, 1))[:, None, None, :], groups=FACTOR)
 
-    def reduce(self, image, weights):
-        """[n, cells, h, w] to [n, 1, h, w]: first along rows, then along columns."""
-        rows = self.convolve(image, np.tile(weights, (FACTOR, 1, 1))[:, :, None, :], groups=FACTOR)
-        return self.convolve(rows, weights[None, :, :, None])
+    def reduce(self, image, *kernels):
+        """[n, cells, h, w] to one [n, 1, h, w] for each kernel: first along rows, then along columns."""
+        lines = np.array([reducing(kernel) for kernel in kernels])
+        rows = self.convolve(image, np.tile(lines, (FACTOR, 1, 1))[:, :, None, :], groups=FACTOR)
+        # The rows of all kernels follow each other for each place in the cell.
+        columns = np.zeros((len(kernels), FACTOR, len(kernels), lines.shape[2]))
+        for index, line in enumerate(lines):
+            columns[index, :, index] = line
+        both = self.convolve(rows, columns.reshape(len(kernels), -1, lines.shape[2], 1))
+        parts = [f'{both}.{kernel.__name__}' for kernel in kernels]
+        self.graph.node.append(helper.make_node('Split', [both], parts, axis=1))
+        return [self.levels(part) for part in parts]
 
     def luma(self, image):
         return self.add('Conv', self.shape(image, 1, 3), LUMA)
@@ -125,10 +133,8 @@ def finish(model):
     source = g.shape('x', 3, 1)
     plain = g.levels(g.enlarge(source, enlarging(lanczos, REACH)))
     network = g.levels(g.shape(last.input[0], 3, CELLS))
-    of_plain, of_network, as_bicubic = (
-        g.levels(g.reduce(image, reducing(kernel)))
-        for image, kernel in ((plain, lanczos), (network, lanczos), (network, bicubic))
-    )
+    (of_plain,) = g.reduce(plain, lanczos)
+    of_network, as_bicubic = g.reduce(network, lanczos, bicubic)
 
     reduced = g.add(
         'Add', g.add('Mul', of_network, 1 - BICUBIC_SHARE), g.add('Mul', as_bicubic, BICUBIC_SHARE)
