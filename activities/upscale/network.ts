@@ -37,7 +37,7 @@ const LOSSLESS = {
 function careFor(factor: Factor, coarseness: number) {
   if (coarseness === 0) return LOSSLESS[factor];
   return {
-    noise: LOSSLESS[factor].noise + 3 * coarseness + 20 * coarseness ** 2,
+    noise: LOSSLESS[factor].noise + 8 * coarseness + 9 * coarseness ** 2,
     boldness: Math.max(0, 1.6 - 1.8 * coarseness),
     projection: Math.max(0, 1 - 8 * coarseness),
   };
