@@ -4,6 +4,8 @@ export interface Report {
   figures: readonly Readonly<Record<string, string | number>>[];
   /** The file of this folder that keeps the result, if any. */
   document: { name: string; text: string } | null;
+  /** The table of the tool and of what it is measured against, which docs/quality.md shows, if any. */
+  anchors?: { name: string; text: string };
   /** Whether the result is as good as wanted. */
   isGood: boolean;
 }
