@@ -13,6 +13,8 @@ const TAGS =
   'a b i font nobr p div span table tbody tr td th caption select option template form button li ul h1 h2 pre svg math mi title script style textarea noscript body html head br img frameset applet object ruby rt dd details x-y'.split(
     ' ',
   );
+/** parse5 has earlier rules for `select`; test/browser/select.test.ts compares the present ones with Chromium. */
+const PARSED_ALIKE = TAGS.filter((tag) => tag !== 'select');
 const ATTRIBUTES = ['', ' id=1', ' class="a b"', ' href=/x', ' a=1 a=2', ' __proto__=x constructor=y', '/'];
 const TEXTS = ['x', ' ', '&amp;', '&nbsp', '\n', '<!-- c -->', '<!doctype html>', '<', '</', '\0', 'ü'];
 
@@ -21,8 +23,8 @@ test('pages of ordinary size are parsed to the same tree as with parse5', (t) =>
   for (let round = 0; round < 3000; round++) {
     const parts = Array.from({ length: random.integer(1, 40) }, () =>
       random.pick([
-        () => `<${random.pick(TAGS)}${random.pick(ATTRIBUTES)}>`,
-        () => `</${random.pick(TAGS)}>`,
+        () => `<${random.pick(PARSED_ALIKE)}${random.pick(ATTRIBUTES)}>`,
+        () => `</${random.pick(PARSED_ALIKE)}>`,
         () => random.pick(TEXTS),
       ])(),
     );
