@@ -4,9 +4,15 @@ import { HTML, type LoadedPage } from './load.ts';
 /** Names in a page that a URL fragment can refer to: ids of elements and names of `a` elements. */
 type Anchors = ReadonlySet<string>;
 
-export function readAnchors({ $ }: LoadedPage): Anchors {
-  const ids = $('[id]').toArray().filter(isTag);
-  const named = $('a[name]').toArray().filter(isTag);
+export function readAnchors({ $, scopes }: LoadedPage): Anchors {
+  // A fragment does not refer to elements of shadow roots.
+  const find = (selector: string) =>
+    $(selector)
+      .toArray()
+      .filter(isTag)
+      .filter((element) => !scopes.has(element));
+  const ids = find('[id]');
+  const named = find('a[name]');
   return new Set([
     ...ids.map(({ attribs }) => attribs.id ?? ''),
     ...named.filter(({ namespace }) => namespace === HTML).map(({ attribs }) => attribs.name ?? ''),

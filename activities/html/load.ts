@@ -4,6 +4,7 @@ import { readContentType, XHTML_TYPE } from './contentType.ts';
 import { decodePage } from './decode.ts';
 import type { Page } from './download.ts';
 import { parseHtml } from './parse.ts';
+import { flattenShadowRoots, HTML, type Scopes } from './shadow.ts';
 import { resolveUrl } from './urls.ts';
 
 /** A decoded and parsed page. */
@@ -12,6 +13,8 @@ export interface LoadedPage {
   $: CheerioAPI;
   /** Elements with metadata, headings, links and images in document order, found with one query. */
   elements: readonly Element[];
+  /** The hosts of the declarative shadow roots whose elements `$` contains like other elements. */
+  scopes: Scopes;
   /** URL of the page after redirects. */
   url: string;
   /**
@@ -20,8 +23,10 @@ export interface LoadedPage {
   base: string;
 }
 
-/** Namespace of HTML elements, as opposed to SVG and MathML. */
-export const HTML = 'http://www.w3.org/1999/xhtml';
+export { HTML };
+
+/** Elements with metadata of the whole document. */
+const METADATA = new Set(['title', 'base', 'link', 'meta']);
 const COLLECTED = 'title, base, link, meta, h1, h2, h3, h4, h5, h6, a, area, img';
 
 /**
@@ -31,12 +36,18 @@ const COLLECTED = 'title, base, link, meta, h1, h2, h3, h4, h5, h6, a, area, img
  */
 export function loadPage({ bytes, contentType, url }: Page): LoadedPage {
   const xhtml = readContentType(contentType).essence === XHTML_TYPE;
-  const $ = load(parseHtml(decodePage(bytes, contentType), xhtml));
+  const document = parseHtml(decodePage(bytes, contentType), xhtml);
+  const scopes = flattenShadowRoots(document);
+  const $ = load(document);
   // The content of a `template` element belongs to a separate document (HTML Standard, section 4.12.3).
   $('template')
     .filter((_, element) => element.namespace === HTML)
     .empty();
-  const elements = $(COLLECTED).toArray().filter(isTag);
+  // Browsers read the metadata of the document only, not of shadow roots.
+  const elements = $(COLLECTED)
+    .toArray()
+    .filter(isTag)
+    .filter((element) => !METADATA.has(element.name) || !scopes.has(element));
   const base = elements.find(({ name, attribs }) => name === 'base' && attribs.href !== undefined);
-  return { $, elements, url, base: resolveUrl(base?.attribs.href, url)?.href ?? url };
+  return { $, elements, scopes, url, base: resolveUrl(base?.attribs.href, url)?.href ?? url };
 }

@@ -2,6 +2,7 @@ import type { CheerioAPI } from 'cheerio/slim';
 import { type Element, isTag, isText } from 'domhandler';
 import { type Declaration, type Declarations, override, readDeclarations } from './declarations.ts';
 import { mediaApplies } from './mediaQueries.ts';
+import type { Scopes } from './shadow.ts';
 
 /** Declarations of the page's style sheets, by the element that they apply to. */
 export type StyleSheets = ReadonlyMap<Element, Declarations>;
@@ -11,6 +12,8 @@ interface Rule {
   /** The rule with the higher specificity wins; if both are equal, the later rule. */
   specificity: number;
   declarations: Declarations;
+  /** The host of the shadow root that the rule applies in; undefined for a rule of the document. */
+  scope: Element | undefined;
 }
 
 const LIMITS = {
@@ -139,7 +142,7 @@ function specificityOf(selector: string): number {
   return 1e6 * count(/#/g) + 1e3 * count(/[.[]/g) + count(/(?:^|[\s>])[a-z]/gi);
 }
 
-function readRules($: CheerioAPI, maxRules: number): Rule[] {
+function readRules($: CheerioAPI, scopes: Scopes, maxRules: number): Rule[] {
   const rules: Rule[] = [];
   for (const element of $('style').toArray().filter(isTag)) {
     if (!mediaApplies(element.attribs.media ?? '')) continue;
@@ -150,7 +153,12 @@ function readRules($: CheerioAPI, maxRules: number): Rule[] {
       if (declarations.size === 0 || parts.includes('')) continue;
       for (const selector of parts) {
         if (selector.length <= SELECTOR_LENGTH && SELECTOR.test(selector) && rules.length < maxRules)
-          rules.push({ selector, specificity: specificityOf(selector), declarations });
+          rules.push({
+            selector,
+            specificity: specificityOf(selector),
+            declarations,
+            scope: scopes.get(element),
+          });
       }
     }
   }
@@ -204,10 +212,11 @@ function matching($: CheerioAPI, candidates: readonly Element[], selector: strin
  */
 export function readStyleSheets(
   $: CheerioAPI,
+  scopes: Scopes = new Map(),
   limits: { rules: number; steps: number } = LIMITS,
 ): StyleSheets {
   const found = new Map<Element, Map<string, Declaration>>();
-  const rules = readRules($, limits.rules);
+  const rules = readRules($, scopes, limits.rules);
   if (rules.length === 0) return found;
   const candidatesOf = indexElements($);
   const steps = rules.reduce(
@@ -216,8 +225,9 @@ export function readStyleSheets(
     0,
   );
   if (steps > limits.steps) return found;
-  for (const { selector, declarations } of rules) {
-    const candidates = candidatesOf(selector);
+  for (const { selector, declarations, scope } of rules) {
+    const all = candidatesOf(selector);
+    const candidates = scopes.size === 0 ? all : all.filter((element) => scopes.get(element) === scope);
     if (candidates.length === 0) continue;
     for (const element of matching($, candidates, selector)) {
       const known = found.get(element);

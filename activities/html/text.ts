@@ -77,12 +77,12 @@ function addRawText(nodes: readonly ChildNode[], builder: TextBuilder): void {
  * Returns the visible text of a page. Approximates `document.body.innerText`, using only the style sheets in the page's
  * `style` elements.
  */
-export function pageText({ $ }: LoadedPage): string {
+export function pageText({ $, scopes }: LoadedPage): string {
   const builder = createTextBuilder();
   const nodes = $.root()
     .toArray()
     .flatMap(({ children }) => children);
-  walk(nodes, { ...START, sheets: readStyleSheets($) }, builder);
+  walk(nodes, { ...START, sheets: readStyleSheets($, scopes) }, builder);
   return builder.toString();
 }
 

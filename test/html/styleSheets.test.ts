@@ -5,7 +5,7 @@ import { readStyleSheets } from '../../activities/html/styleSheets.ts';
 
 /** Number of elements to which the style sheets of a page give declarations under these limits. */
 const styled = (page: string, rules: number, steps: number): number =>
-  readStyleSheets(load(parseHtml(page)), { rules, steps }).size;
+  readStyleSheets(load(parseHtml(page)), new Map(), { rules, steps }).size;
 
 test('style sheets are ignored when matching them would take more than the permitted steps', (t) => {
   const page = `<style>p{display:none}</style>${'<p>x'.repeat(20)}`;
