@@ -14,6 +14,11 @@ export interface Page {
   bytes: Uint8Array;
 }
 
+/** A page with the value of its `Refresh` header; null when missing. */
+export interface DownloadedPage extends Page {
+  refresh: string | null;
+}
+
 /** Time limit in milliseconds for the whole download, including DNS lookup and redirects. */
 const DOWNLOAD_MS = 15_000;
 /** Largest page in bytes, after decompression. */
@@ -33,7 +38,7 @@ export const PAGE_HEADERS: readonly Header[] = [
 export async function downloadPage(
   url: string,
   { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
-): Promise<Page> {
+): Promise<DownloadedPage> {
   const target = egress.parseTarget(url, { kind: 'url', pointer: '/url' });
   using response = await egress.fetch(target, {
     headers: PAGE_HEADERS,
@@ -51,5 +56,6 @@ export async function downloadPage(
   const contentType = types.at(-1)?.[1] ?? null;
   if (!isHtml(bytes, contentType))
     throw new ServiceError('unsupported_source', { detail: 'The URL does not return HTML.' });
-  return { url: response.url, statusCode: response.status, contentType, bytes };
+  const refresh = response.headers.find(([name]) => name.toLowerCase() === 'refresh')?.[1] ?? null;
+  return { refresh, url: response.url, statusCode: response.status, contentType, bytes };
 }

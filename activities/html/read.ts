@@ -1,12 +1,18 @@
+import { targetFailed } from '../../egress/failure.ts';
 import type { OffloadOptions } from '../decoders/offload.ts';
+import type findRefresh from '../jobs/find-refresh.ts';
 import type { NetworkContext } from '../runtime/context.ts';
-import { downloadPage, type Page } from './download.ts';
+import { type DownloadedPage, downloadPage, type Page } from './download.ts';
 
 /** Milliseconds reserved for returning the result before the Temporal activity times out. */
 const MARGIN_MS = 200;
+/** Largest number of pages that refer to the next one, like that of redirects. */
+const MAX_REFRESHES = 10;
+/** Whether a page may contain a `meta` element that refers to another page. */
+const HAS_REFRESH = /http-equiv\s*=\s*["']?\s*refresh/i;
 
 /**
- * Downloads a page and passes it to `read`.
+ * Downloads a page and passes it to `read`. A `refresh` after 0 s is followed like a redirect, as browsers do.
  *
  * @param workMs time limit for the download and `read` together, in milliseconds
  * @param read runs a job that parses the page
@@ -14,11 +20,25 @@ const MARGIN_MS = 200;
  */
 export async function readPage<O>(
   url: string,
-  { egress, signal, deadline: end }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
+  {
+    egress,
+    offload,
+    signal,
+    deadline: end,
+  }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
   workMs: number,
   read: (page: Page, options: OffloadOptions) => Promise<O>,
 ): Promise<O> {
   const deadline = Math.min(end, Date.now() + workMs) - MARGIN_MS;
-  const page = await downloadPage(url, { egress, signal, deadline });
-  return read(page, { signal, deadline });
+  const limits = { egress, signal, deadline };
+  let next: string | null = url;
+  for (let count = 0; count <= MAX_REFRESHES; count++) {
+    const { refresh, ...page }: DownloadedPage = await downloadPage(next, limits);
+    const mayRefer = refresh !== null || HAS_REFRESH.test(Buffer.from(page.bytes).toString('latin1'));
+    next = mayRefer
+      ? await offload<typeof findRefresh>('find-refresh', { page, header: refresh }, { signal, deadline })
+      : null;
+    if (next === null) return read(page, { signal, deadline });
+  }
+  throw targetFailed('redirects');
 }

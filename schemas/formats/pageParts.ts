@@ -13,7 +13,8 @@ export const MAX_PROPERTIES = 1000;
 /** The part of the description that web-scrape and seo-meta have in common. */
 export const PAGE_TEXT =
   'Downloads only the HTML (at most 5 MB after decompression, 15 s, 10 redirects); scripts are not run, and style ' +
-  'sheets and images are not loaded. A page with an error status is also a result. HTML is detected from its bytes as ' +
+  'sheets and images are not loaded. A `refresh` after 0 s, in a `meta` element or a header, is followed like a redirect. Declarative ' +
+  'shadow roots are part of the page, with its elements in their slots. A page with an error status is also a result. HTML is detected from its bytes as ' +
   'in browsers (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is read as HTML; an empty body is ' +
   'accepted if it is declared as HTML; anything else is `unsupported_source`. The character encoding is taken from ' +
   'the byte order mark, else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if the page is valid UTF-8, ' +
