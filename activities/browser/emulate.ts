@@ -32,6 +32,15 @@ export function viewportOf(options: Emulation): Viewport {
   return { width, height, deviceScaleFactor };
 }
 
+/** Returns the media features that the options set, as the DevTools protocol names them. */
+export const featuresOf = ({
+  colorScheme,
+  reducedMotion,
+}: Pick<Emulation, 'colorScheme' | 'reducedMotion'>) => [
+  ...(colorScheme === undefined ? [] : [{ name: 'prefers-color-scheme', value: colorScheme }]),
+  ...(reducedMotion ? [{ name: 'prefers-reduced-motion', value: 'reduce' }] : []),
+];
+
 /** Applies the emulation options to a page before its document is loaded. */
 export async function emulate(
   { page, client }: Pick<RenderPage, 'page' | 'client'>,
@@ -53,12 +62,7 @@ export async function emulate(
   if (hasTouch) await client.send('Emulation.setTouchEmulationEnabled', { enabled: true });
   const userAgent = options.userAgent ?? device?.userAgent;
   if (userAgent !== undefined) await page.setUserAgent({ userAgent });
-  const features = [
-    ...(options.colorScheme === undefined
-      ? []
-      : [{ name: 'prefers-color-scheme', value: options.colorScheme }]),
-    ...(options.reducedMotion ? [{ name: 'prefers-reduced-motion', value: 'reduce' }] : []),
-  ];
+  const features = featuresOf(options);
   if (features.length > 0) await client.send('Emulation.setEmulatedMedia', { features });
   if (options.omitBackground)
     await client.send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } });

@@ -41,5 +41,5 @@ export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' |
   const count = (await tryFor(renderPage.world.evaluate(findFrames, FRAME, MAX_FRAMES), ANSWER_MS)) ?? 0;
   for (let index = 0; index < count && Date.now() < until; index++)
     await tryFor(drawFrame(renderPage, index), until - Date.now());
-  if (count > 0) await tryFor(renderPage.world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+  if (count > 0) await tryFor(renderPage.world.evaluate(scrollTo, SCROLLER, 0, ''), ANSWER_MS);
 }

@@ -1,7 +1,10 @@
 import type { CDPSession } from 'puppeteer';
+import * as elements from './page/elements.ts';
 
 /** Name of the isolated world, which only developer tools show. */
 const NAME = 'capture';
+/** Source code of the functions that each function in the isolated world may call. */
+const SHARED = Object.values(elements).map(String).join('\n');
 
 /** An argument of a function that runs in the page. */
 type Argument = string | number;
@@ -15,7 +18,8 @@ export interface IsolatedWorld {
   /**
    * Runs a function in the isolated world and resolves with its result.
    *
-   * @param fn is sent as source code, so it may use only its own code and functions passed to `define`
+   * @param fn is sent as source code, so it may use only its own code, the functions of `page/elements.ts` and functions
+   *   passed to `define`
    * @throws the error that the function throws; an error when the page navigates in the meantime
    */
   evaluate<Arguments extends Argument[], Result>(
@@ -24,6 +28,8 @@ export interface IsolatedWorld {
   ): Promise<Awaited<Result>>;
   /** Defines functions under their names, for later evaluations in the same document. */
   define(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
+  /** Runs a function with a node as `this`. @param backendNodeId its id in the DevTools protocol */
+  evaluateOn(backendNodeId: number, fn: (this: Node) => void): Promise<void>;
 }
 
 export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWorld> {
@@ -43,14 +49,14 @@ export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWor
   return {
     async define(functions) {
       await client.send('Runtime.evaluate', {
-        expression: functions.map(String).join('\n'),
+        expression: [SHARED, ...functions.map(String)].join('\n'),
         contextId: await context(),
         returnByValue: true,
       });
     },
     async evaluate(fn, ...args) {
       const { result, exceptionDetails } = await client.send('Runtime.callFunctionOn', {
-        functionDeclaration: String(fn),
+        functionDeclaration: `function (...values) { ${SHARED}\nreturn (${fn})(...values); }`,
         executionContextId: await context(),
         arguments: args.map((value) => ({ value })),
         awaitPromise: true,
@@ -59,6 +65,17 @@ export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWor
       if (exceptionDetails !== undefined)
         throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
       return result.value;
+    },
+    async evaluateOn(backendNodeId, fn) {
+      const { object } = await client.send('DOM.resolveNode', {
+        backendNodeId,
+        executionContextId: await context(),
+      });
+      if (object.objectId !== undefined)
+        await client.send('Runtime.callFunctionOn', {
+          functionDeclaration: String(fn),
+          objectId: object.objectId,
+        });
     },
   };
 }

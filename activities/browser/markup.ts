@@ -7,9 +7,10 @@ import { tryFor } from './tryFor.ts';
 /**
  * URL under which the caller's markup is loaded. Relative URLs in the markup do not load, because `http:` is not
  * allowed for subresources and the proxy refuses this host. The scheme is not `https:`, because on an `https:` page
- * Chromium would upgrade `http:` images to `https:`.
+ * Chromium would upgrade `http:` images to `https:`. Under `localhost` the page is a secure context all the same (Secure
+ * Contexts, section 3.1), so that its scripts have `crypto.subtle`.
  */
-const ADDRESS = 'http://markup.internal/';
+const ADDRESS = 'http://markup.localhost/';
 /** URL schemes from which the markup may load subresources. Only the markup's own scripts can create `blob:` URLs. */
 const SUBRESOURCES = ['https:', 'data:', 'blob:'];
 

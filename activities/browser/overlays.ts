@@ -3,11 +3,14 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { filterCompactRules, type IndexedCMPRuleset } from '@duckduckgo/autoconsent';
 import type { Frame } from 'puppeteer';
+import { findClosedRoots } from './closedRoots.ts';
 import { OVERLAY_PATTERNS } from './overlayPatterns.ts';
 import { answerConsent, listenToConsent } from './page/consent.ts';
+import * as elements from './page/elements.ts';
 import * as candidate from './page/overlays/candidate.ts';
 import * as classification from './page/overlays/classify.ts';
 import * as consent from './page/overlays/consent.ts';
+import * as frames from './page/overlays/consentFrame.ts';
 import * as controls from './page/overlays/controls.ts';
 import * as hiding from './page/overlays/hideOverlayElements.ts';
 import * as part from './page/overlays/pageParts.ts';
@@ -37,6 +40,27 @@ const FUNCTIONS = [text, controls, candidate, part, consent, promotion, classifi
 );
 const PATTERNS = JSON.stringify(OVERLAY_PATTERNS);
 
+/** Source code that decides whether the document of a frame is a consent dialog. */
+const IS_CONSENT_FRAME = `(() => {
+${[...Object.values(elements), ...FUNCTIONS, frames.isConsentFrame].map(String).join('\n')}
+return isConsentFrame(${JSON.stringify(PATTERNS)});
+})()`;
+
+/** Hides a frame that asks for consent over the page. @returns whether it did so */
+async function hideConsentFrame(frame: Frame): Promise<boolean> {
+  if ((await frame.evaluate(IS_CONSENT_FRAME)) !== true) return false;
+  await using element = await frame.frameElement();
+  return (await element?.evaluate(frames.hideFrameOver)) ?? false;
+}
+
+/** Hides the frames that ask for consent over the page. @returns whether there was one */
+async function hideConsentFrames(page: RenderPage['page']): Promise<boolean> {
+  const main = page.mainFrame();
+  const others = page.frames().filter((frame) => frame !== main);
+  const hidden = await Promise.all(others.map((frame) => tryFor(hideConsentFrame(frame), HIDE_MS)));
+  return hidden.includes(true);
+}
+
 /** Hides overlays by heuristics. @returns the number of hidden elements */
 export async function hideByHeuristics(world: RenderPage['world']): Promise<number> {
   await world.define(FUNCTIONS);
@@ -65,8 +89,14 @@ export async function answerDialogs(page: RenderPage['page']): Promise<boolean> 
  * Removes overlays: declines consent dialogs that autoconsent's rules describe, then hides other overlays by
  * heuristics.
  */
-export async function hideOverlays({ page, world }: Pick<RenderPage, 'page' | 'world'>): Promise<void> {
-  const answered = await answerDialogs(page);
+export async function hideOverlays({
+  page,
+  world,
+  client,
+}: Pick<RenderPage, 'page' | 'world' | 'client'>): Promise<void> {
+  const dialogs = await answerDialogs(page);
+  const answered = (await hideConsentFrames(page)) || dialogs;
+  await findClosedRoots(client, world);
   const hidden = await tryFor(hideByHeuristics(world), HIDE_MS);
   if (answered || (hidden ?? 0) > 0) await tryFor(world.evaluate(unlockPage), HIDE_MS);
 }

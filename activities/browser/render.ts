@@ -1,9 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { type Capture, type CaptureOptions, CEILING_CSS_PIXELS, capture } from './capture.ts';
+import { findClosedRoots } from './closedRoots.ts';
 import { type Emulation, emulate, viewportOf } from './emulate.ts';
 import { drawFrames } from './frames.ts';
 import { timed } from './metrics.ts';
 import type { LoadTime } from './navigate.ts';
+import { wholeWidth } from './pageWidth.ts';
 import { BrowserLost, type Browsers, type Limits, type RenderPage } from './pool.ts';
 import { print } from './print.ts';
 import { followRequests, type Requests } from './requests.ts';
@@ -11,11 +13,16 @@ import { ensureResponsive } from './responsive.ts';
 import { keepRevealed, layOutAsWhole, scrollThrough } from './scroll.ts';
 import { showSelected, waitFor } from './selected.ts';
 import { settle } from './settle.ts';
+import { stayOnPage } from './stayOnPage.ts';
 
 /** Height of the viewport in CSS pixels for `fullPage`, which ignores the requested height. */
 const FULL_PAGE_WINDOW = 900;
 /** Largest file in bytes. Encoded in base64, it stays below the output limit of 50 MB. */
 const FILE_BYTES = 37_000_000;
+/** Longest time in milliseconds to scroll through a page. It passes only while the page grows. */
+const SCROLL_MS = 15_000;
+/** Milliseconds before the deadline that are reserved for the capture. */
+const CAPTURE_MS = 12_000;
 /** Milliseconds reserved before the deadline for returning the result or the error. */
 const MARGIN_MS = 1_500;
 /** After a crash, a second attempt is made only if at least this many milliseconds remain before the deadline. */
@@ -49,7 +56,7 @@ async function makeResponsive({ page, client }: RenderPage): Promise<void> {
 async function perform<T>(
   renderPage: RenderPage,
   { options, load, prepare, finish }: Script<T>,
-  signal: AbortSignal,
+  { signal, deadline }: Pick<Limits, 'signal' | 'deadline'>,
 ): Promise<Capture & { rest: T }> {
   const { page, world, client, metrics } = renderPage;
   const { fullPage, format, selector } = options;
@@ -64,19 +71,26 @@ async function perform<T>(
   if (!settled) await makeResponsive(renderPage);
   if (options.waitFor !== undefined) await waitFor(world, options.waitFor, signal);
   if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
+  await stayOnPage(client, requests);
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
-      await scrollThrough(renderPage, requests, { step: height, ceiling: CEILING_CSS_PIXELS });
+      await findClosedRoots(client, world);
+      await scrollThrough(renderPage, requests, {
+        step: height,
+        ceiling: CEILING_CSS_PIXELS,
+        until: Math.min(Date.now() + SCROLL_MS, deadline - CAPTURE_MS),
+      });
       await drawFrames(renderPage);
       await layOutAsWhole(world);
     });
   if (prepare || fullPage) await makeResponsive(renderPage);
   const rest = await finish(renderPage, requests);
   const box = selector === undefined ? undefined : await showSelected(world, requests, selector);
+  const width = fullPage ? await wholeWidth(renderPage, viewport.width) : viewport.width;
   const picture = await timed(metrics, 'capture', () =>
     format === 'pdf'
-      ? print(client, viewport, fullPage)
-      : capture(client, { ...viewport, fullPage, format, quality: options.quality, box }),
+      ? print(renderPage, { ...options, ...viewport, width })
+      : capture(client, { ...viewport, width, fullPage, format, quality: options.quality, box }),
   );
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');
   return { ...picture, rest };
@@ -123,7 +137,7 @@ export async function render<T extends object>(
   script: Script<T>,
 ): Promise<RenderedImage & T> {
   const limits = { egress, signal, deadline: deadline - MARGIN_MS };
-  const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script, signal));
+  const attempt = () => browsers.run(limits, (renderPage) => perform(renderPage, script, limits));
   try {
     // The crash may have had another cause than this page, so the page is rendered a second time.
     const { file, rest, ...size } = await attempt().catch((error: unknown) => {

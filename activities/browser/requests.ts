@@ -25,10 +25,16 @@ export interface Requests {
    * arrives.
    */
   readonly status: number | null;
+  /** Whether another document has been requested for the page and has not arrived. */
+  readonly isLeaving: boolean;
+  /** Returns the HTTP status of the main document that this loader of the DevTools protocol loaded; null if there was none. */
+  statusOf(loaderId: string): number | null;
   /** Host names of all requests of the page. */
   readonly hosts: ReadonlySet<string>;
   /** Number of documents, including those of frames, that were requested over TLS, by host name. */
   readonly secureFrames: ReadonlyMap<string, number>;
+  /** Whether requests are pending, except those for slow fonts. */
+  readonly isWaiting: boolean;
   /** Whether a font has been loading for FONTS_MS or longer. */
   readonly hasSlowFonts: boolean;
   /**
@@ -53,12 +59,16 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
   let changedAt = Date.now();
   let documentId = '';
   let status: number | null = null;
+  const statuses = new Map<string, number>();
   // In the DevTools protocol, the frame id of a page's main frame equals the id of the page's target.
   const { targetInfo } = await client.send('Target.getTargetInfo');
   client.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId }) => {
     if (requestId !== loaderId || frameId !== targetInfo.targetId) return;
     documentId = requestId;
     status = null;
+  });
+  client.on('Network.responseReceived', ({ requestId, loaderId, frameId, response }) => {
+    if (requestId === loaderId && frameId === targetInfo.targetId) statuses.set(loaderId, response.status);
   });
   client.on('Network.responseReceivedExtraInfo', ({ requestId, statusCode }) => {
     if (requestId === documentId) status = statusCode;
@@ -98,8 +108,15 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
     get status() {
       return status;
     },
+    get isLeaving() {
+      return navigation !== null && navigation.response() === null && navigation.failure() === null;
+    },
+    statusOf: (loaderId) => statuses.get(loaderId) ?? null,
     hosts,
     secureFrames,
+    get isWaiting() {
+      return open.size > slowFonts();
+    },
     get hasSlowFonts() {
       return slowFonts() > 0;
     },

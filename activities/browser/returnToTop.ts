@@ -1,5 +1,5 @@
 import type { JSHandle } from 'puppeteer';
-import { expandScroller, SCROLLER, scrollHeight, scrollTo } from './page/scrollers.ts';
+import { expandScroller, SCROLLER, scrollExtent, scrollTo } from './page/scrollers.ts';
 import {
   hasScripts,
   notifyResize,
@@ -51,7 +51,7 @@ export async function returnToTop(
   viewport: number,
   until: number,
 ): Promise<void> {
-  const measure = () => tryFor(world.evaluate(scrollHeight, SCROLLER), ANSWER_MS);
+  const measure = () => tryFor(world.evaluate(scrollExtent, SCROLLER, ''), ANSWER_MS);
   const pretend = () => tryFor(page.evaluateHandle(pretendTallViewport, SCROLLER), ANSWER_MS);
   const react = () => requests.waitForIdle(REACT_MS, until);
   const finishAnimations = () => {
@@ -61,7 +61,7 @@ export async function returnToTop(
 
   const scripted = (await tryFor(world.evaluate(hasScripts), ANSWER_MS)) === true;
   const restore = scripted ? await pretend() : undefined;
-  await tryFor(world.evaluate(scrollTo, SCROLLER, 0), ANSWER_MS);
+  await tryFor(world.evaluate(scrollTo, SCROLLER, 0, ''), ANSWER_MS);
   await tryFor(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
   if (!scripted) return;
   const before = (await measure()) ?? 0;

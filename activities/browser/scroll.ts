@@ -1,22 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'puppeteer';
 import type { IsolatedWorld } from './isolatedWorld.ts';
-import { markScrolling, SCROLLING, suppressLeaving } from './page/intersections.ts';
-import { findScroller, SCROLLER, scrollTo } from './page/scrollers.ts';
-import { STILL, suppressResizing } from './page/scrollHandlers.ts';
+import { DOWN, markScrolling, SCROLLING, suppressLeaving } from './page/intersections.ts';
+import { findScroller, isVertical, SCROLLER, scrollExtent, scrollTo } from './page/scrollers.ts';
+import { hasScripts, STILL, suppressResizing } from './page/scrollHandlers.ts';
 import { loadLazyContent, waitUntilPainted } from './page/settled.ts';
-import { cancelScrollAnimations, placeFixedElements, releaseBackgrounds } from './page/wholePage.ts';
+import {
+  cancelScrollAnimations,
+  extendBackdrops,
+  placeFixedElements,
+  releaseBackgrounds,
+} from './page/wholePage.ts';
 import type { RenderPage } from './pool.ts';
 import { FONTS_MS, type Requests } from './requests.ts';
 import { returnToTop } from './returnToTop.ts';
 import { tryFor } from './tryFor.ts';
 
-const SCROLL_MS = 8_000;
 /** Pause in milliseconds after each scroll step, for content that loads when it becomes visible. */
 const STEP_MS = 80;
-/** Part of SCROLL_MS that is reserved for requests that the scrolling started. */
+/** Milliseconds before the end that are reserved for requests that the scrolling started. */
 const REST_MS = 3_000;
+/** Longest time in milliseconds to wait for these requests and for scripts after the scrolling. */
+const LATEST_MS = 7_000;
 const QUIET_MS = 400;
+/**
+ * Milliseconds to wait at the end of the page for more content, which scripts may add after a pause; and while requests are
+ * pending.
+ */
+const GROW_MS = 1_000;
+const LOAD_MS = 3_000;
 const ANSWER_MS = 2_000;
 
 type Scrolled = Pick<RenderPage, 'page' | 'world'>;
@@ -26,7 +38,7 @@ type Scrolled = Pick<RenderPage, 'page' | 'world'>;
  * content was scrolled into view. Must be called before the page loads.
  */
 export async function keepRevealed(page: Page): Promise<void> {
-  await page.evaluateOnNewDocument(suppressLeaving, SCROLLING);
+  await page.evaluateOnNewDocument(suppressLeaving, SCROLLING, DOWN);
   await page.evaluateOnNewDocument(suppressResizing, STILL);
 }
 
@@ -35,33 +47,60 @@ export async function keepRevealed(page: Page): Promise<void> {
  * page.
  */
 export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
-  for (const step of [cancelScrollAnimations, releaseBackgrounds, placeFixedElements])
+  for (const step of [cancelScrollAnimations, releaseBackgrounds, placeFixedElements, extendBackdrops])
     await tryFor(world.evaluate(step), ANSWER_MS);
 }
 
+/** Waits at the end of a page until scripts add content. @returns the extent of the page */
+async function waitForGrowth(
+  { world }: Scrolled,
+  requests: Requests,
+  { extent, vertical, until }: { extent: number; vertical: string; until: number },
+): Promise<number> {
+  const latest = Math.min(until, Date.now() + LOAD_MS);
+  let now = extent;
+  for (let end = Date.now() + GROW_MS; now <= extent && Date.now() < Math.min(end, latest); ) {
+    await sleep(STEP_MS);
+    if (requests.isWaiting) end = Date.now() + GROW_MS;
+    now = (await tryFor(world.evaluate(scrollExtent, SCROLLER, vertical), ANSWER_MS)) ?? extent;
+  }
+  return now;
+}
+
 /**
- * Scrolls through a page, one viewport at a time, so that lazy content loads. Waits for that content and scrolls back
- * to the top. Stops when the time is over or the ceiling is reached.
+ * Scrolls through a page, one viewport at a time, so that lazy content loads, and on while the page grows. Waits for that
+ * content and scrolls back to the start. Stops when the time is over or the ceiling is reached.
+ *
+ * @param until time at which to stop, epoch milliseconds
  */
 export async function scrollThrough(
   scrolled: Scrolled,
   requests: Requests,
-  { step, ceiling }: { step: number; ceiling: number },
+  { step, ceiling, until }: { step: number; ceiling: number; until: number },
 ): Promise<void> {
   const { world } = scrolled;
-  const until = Date.now() + SCROLL_MS;
-  await tryFor(world.evaluate(markScrolling, SCROLLING), ANSWER_MS);
+  await tryFor(world.evaluate(markScrolling, SCROLLING, DOWN), ANSWER_MS);
   await tryFor(world.evaluate(loadLazyContent), ANSWER_MS);
-  let height = (await tryFor(world.evaluate(findScroller, SCROLLER), ANSWER_MS)) ?? 0;
-  for (let top = step; top < Math.min(height, ceiling) && Date.now() < until - REST_MS; top += step) {
-    const now = await tryFor(world.evaluate(scrollTo, SCROLLER, top), ANSWER_MS);
+  const vertical = (await tryFor(world.evaluate(isVertical), ANSWER_MS)) === true ? 'vertical' : '';
+  const hasScript = (await tryFor(world.evaluate(hasScripts), ANSWER_MS)) === true;
+  const measure =
+    vertical === ''
+      ? world.evaluate(findScroller, SCROLLER)
+      : world.evaluate(scrollExtent, SCROLLER, vertical);
+  let extent = (await tryFor(measure, ANSWER_MS)) ?? 0;
+  for (let at = step; at < Math.min(extent, ceiling) && Date.now() < until - REST_MS; at += step) {
+    const now = await tryFor(world.evaluate(scrollTo, SCROLLER, at, vertical), ANSWER_MS);
     if (now === undefined) break;
-    height = now;
+    extent = now;
     await sleep(STEP_MS);
+    if (hasScript && at + step >= extent)
+      extent = await waitForGrowth(scrolled, requests, { extent, vertical, until: until - REST_MS });
   }
   await tryFor(world.evaluate(loadLazyContent), ANSWER_MS);
-  await requests.waitForIdle(QUIET_MS, until);
-  await returnToTop(scrolled, requests, step, until);
+  await tryFor(world.evaluate(markScrolling, SCROLLING, ''), ANSWER_MS);
+  const end = Math.min(until, Date.now() + LATEST_MS);
+  await requests.waitForIdle(QUIET_MS, end);
+  await returnToTop(scrolled, requests, step, end);
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
-  await tryFor(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, until - Date.now()));
+  await tryFor(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, end - Date.now()));
 }

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/website-screenshot.ts';
 import { assertPage } from '../browser/failure.ts';
@@ -7,10 +8,14 @@ import { hideOverlays } from '../browser/overlays.ts';
 import { withOwnHeaders } from '../browser/ownHeaders.ts';
 import { countRefused } from '../browser/refused.ts';
 import { limitWork, type RenderContext, render } from '../browser/render.ts';
+import { tryFor } from '../browser/tryFor.ts';
 
 export { browsers as resource } from '../browser/resource.ts';
 
 const TITLE_CHARACTERS = 1_000;
+/** Lowest status code of an error (RFC 9110, section 15). */
+const FIRST_ERROR = 400;
+const ANSWER_MS = 3_000;
 
 /** Loads a page in a browser and captures an image of it. */
 export async function run(
@@ -45,12 +50,21 @@ export async function run(
     },
     ...(input.hideOverlays && { prepare: hideOverlays }),
     async finish(renderPage, requests) {
-      const { page, proxy } = renderPage;
+      const { page, proxy, world, client } = renderPage;
       await assertPage(renderPage, requests, limits);
-      const title: unknown = await page.title();
+      const tree = await tryFor(client.send('Page.getFrameTree'), ANSWER_MS);
+      const statusCode = requests.statusOf(tree?.frameTree.frame.loaderId ?? '');
+      if (input.failOnStatus && statusCode !== null && statusCode >= FIRST_ERROR)
+        throw new ServiceError('target_failed', { detail: `The target answered with status ${statusCode}.` });
+      const title =
+        (await tryFor(
+          world.evaluate(() => document.title),
+          ANSWER_MS,
+        )) ?? '';
       return {
-        pageTitle: [...String(title)].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),
+        pageTitle: [...title].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),
         finalUrl: page.url(),
+        statusCode,
         blockedRequestCount: dropped + countRefused(proxy.refused, requests),
       };
     },

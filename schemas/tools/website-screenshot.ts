@@ -9,10 +9,11 @@ export default defineTool({
   title: 'Website screenshot',
   description:
     'Loads a public URL in a headless Chromium, waits for the network (at most 5 s) and web fonts (at most 3 s), and captures ' +
-    'the viewport or the whole scrolling page. With `fullPage` the page is first scrolled through, for at most 8 s, so that ' +
-    'lazily loaded images appear; if an element scrolls instead of the page, its whole content is shown. A page that never becomes idle ' +
-    'is captured in its current state, also if its `load` event has not fired after 30 s, and a script that never ends is stopped. Pages are ' +
-    'captured whatever their status code. All requests of the browser are filtered: non-public addresses, internal names and ' +
+    'the viewport or the whole scrolling page. With `fullPage` the page is first scrolled through, for at most 15 s, so that ' +
+    'lazily loaded images appear and endless lists grow; if an element scrolls instead of the page, its whole content is shown. A page that never becomes idle ' +
+    'is captured in its current state, also if its `load` event has not fired after 30 s, and a script that never ends is stopped. From then on, ' +
+    'the page cannot reload itself or open another page. Pages are captured whatever their status code, which is in the output; with ' +
+    '`failOnStatus`, status codes from 400 are `target_failed`, which costs nothing. All requests of the browser are filtered: non-public addresses, internal names and ' +
     'ports that browsers refuse are blocked; for the page itself, also after a redirect, the result is `target_refused`. ' +
     'Dialogs are dismissed, new windows are closed, and service workers are not registered. A download, a PDF, a response without content (204, 304) ' +
     'or a page that navigates to `about:blank` is `unsupported_source`; a failed connection, an invalid certificate, endless ' +
@@ -78,6 +79,12 @@ export default defineTool({
           'Cookies that are sent with requests to the origin of `url`, and to no other origin, not even after a redirect. Scripts ' +
           'of the page cannot read them.',
       },
+      failOnStatus: {
+        type: 'boolean',
+        default: false,
+        description:
+          'Whether a page with a status code from 400 is refused with `target_failed` instead of captured. A refused call is not charged.',
+      },
       hideOverlays: {
         type: 'boolean',
         default: false,
@@ -97,6 +104,11 @@ export default defineTool({
         description: 'Title of the document, at most 1,000 characters; may be empty.',
       },
       finalUrl: { type: 'string', description: 'URL of the page after redirects, including its fragment.' },
+      statusCode: {
+        type: ['integer', 'null'],
+        description:
+          'HTTP status code of the captured page; null if no response gave one, as for a `blob:` URL.',
+      },
       blockedRequestCount: {
         type: 'integer',
         minimum: 0,
@@ -112,6 +124,7 @@ export default defineTool({
       'truncated',
       'pageTitle',
       'finalUrl',
+      'statusCode',
       'blockedRequestCount',
     ],
     additionalProperties: false,
@@ -127,6 +140,7 @@ export default defineTool({
         truncated: false,
         pageTitle: 'Example Domain',
         finalUrl: 'https://example.com/',
+        statusCode: 200,
         blockedRequestCount: 0,
       },
     },

@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
+import { elementsBelow, findMarked } from './elements.ts';
 
-// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
+// Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
 /** Attribute that holds the number of a frame to capture. */
 export const FRAME = 'data-capture-frame';
@@ -11,8 +12,9 @@ export const FRAME = 'data-capture-frame';
  * @returns the number of marked frames
  */
 export function findFrames(mark: string, most: number): number {
-  const frames = [...document.querySelectorAll('iframe')].filter(
+  const frames = elementsBelow(document).filter(
     (frame) =>
+      frame instanceof HTMLIFrameElement &&
       frame.contentDocument === null &&
       frame.getBoundingClientRect().bottom > innerHeight &&
       frame.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
@@ -32,7 +34,7 @@ export async function showFrame(
   mark: string,
   index: number,
 ): Promise<{ x: number; y: number; width: number; height: number } | null> {
-  const frame = document.querySelector(`[${mark}="${index}"]`);
+  const frame = findMarked(`${mark}="${index}"`);
   if (!(frame instanceof HTMLIFrameElement)) return null;
   frame.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
   // Gives the scrolled-to frame three animation frames to paint.
@@ -53,7 +55,7 @@ export async function showFrame(
  * a canvas.
  */
 export async function replaceFrame(mark: string, index: number, picture: string): Promise<void> {
-  const frame = document.querySelector(`[${mark}="${index}"]`);
+  const frame = findMarked(`${mark}="${index}"`);
   const bytes = Uint8Array.from(atob(picture), (character) => character.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
   const canvas = document.createElement('canvas');

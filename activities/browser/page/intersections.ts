@@ -4,33 +4,39 @@
 
 /** Attribute that the root element has while the page is scrolled through and captured. */
 export const SCROLLING = 'data-capture-scrolling';
+/** Value of that attribute until the end of the page is reached. */
+export const DOWN = 'down';
 
-export function markScrolling(mark: string): void {
-  document.documentElement.setAttribute(mark, '');
+export function markScrolling(mark: string, value: string): void {
+  document.documentElement.setAttribute(mark, value);
 }
 
 /**
  * Runs in the page before the page's own scripts. While the root element has the attribute `mark`, intersection
  * observers do not report elements that leave the viewport: a page that reveals blocks in the viewport would otherwise
- * hide the others again.
+ * hide the others again. An element that has left and enters again on the way down is reported: a page loads more of an
+ * endless list when the element at its end enters.
  */
-export function suppressLeaving(mark: string): void {
+export function suppressLeaving(mark: string, down: string): void {
   const Native = window.IntersectionObserver;
+  /** What an observer has seen of an element: its largest intersection ratio, and whether it has left. */
+  type Seen = WeakMap<Element, { most: number; outside: boolean }>;
   const isLeaving = (
     { target, isIntersecting, intersectionRatio }: IntersectionObserverEntry,
-    most: WeakMap<Element, number>,
+    seen: Seen,
+    isDown: boolean,
   ) => {
-    const least = most.get(target) ?? 0;
-    if (intersectionRatio > least) most.set(target, intersectionRatio);
-    return !isIntersecting || intersectionRatio < least;
+    const { most, outside } = seen.get(target) ?? { most: 0, outside: false };
+    seen.set(target, { most: Math.max(most, intersectionRatio), outside: !isIntersecting });
+    return !isIntersecting || (intersectionRatio < most && !(isDown && outside));
   };
   class KeepingObserver extends Native {
     constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
-      /** The largest intersection ratio reported so far, by element. */
-      const most = new WeakMap<Element, number>();
+      const seen: Seen = new WeakMap();
       super((entries, observer) => {
-        const isMarked = document.documentElement?.hasAttribute(mark) === true;
-        const kept = isMarked ? entries.filter((entry) => !isLeaving(entry, most)) : entries;
+        const marked = document.documentElement?.getAttribute(mark) ?? null;
+        const kept =
+          marked === null ? entries : entries.filter((entry) => !isLeaving(entry, seen, marked === down));
         if (kept.length > 0) callback.call(observer, kept, observer);
       }, options);
     }

@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
+import { findMarked } from './elements.ts';
 
-// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
+// Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
 /** Attribute that the root element has while the page is captured and its handlers must not change it any more. */
 export const STILL = 'data-capture-still';
@@ -28,7 +29,16 @@ export function suppressResizing(mark: string): void {
  */
 export function pretendTallViewport(mark: string): () => void {
   const root = document.documentElement;
-  const scroller = document.querySelector(`[${mark}]`);
+  const find = (within: Document | ShadowRoot): Element | null => {
+    const marked = within.querySelector(`[${mark}]`);
+    if (marked !== null) return marked;
+    for (const { shadowRoot } of within.querySelectorAll('*')) {
+      const found = shadowRoot && find(shadowRoot);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  const scroller = find(document);
   const scrolling = [root, document.body, scroller];
   const height = 4 * Math.max(...scrolling.map((element) => element?.scrollHeight ?? 0));
   const heights: [object | null, string][] = [
@@ -76,7 +86,7 @@ export const notifyResize = (): boolean => dispatchEvent(new Event('resize'));
 
 /** Runs the page's handlers of `scroll`: those of the marked scroll container, the document and the window. */
 export function notifyScroll(mark: string): void {
-  document.querySelector(`[${mark}]`)?.dispatchEvent(new Event('scroll'));
+  findMarked(mark)?.dispatchEvent(new Event('scroll'));
   document.dispatchEvent(new Event('scroll', { bubbles: true }));
 }
 

@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
+import { elementsBelow } from './elements.ts';
 
-// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
+// Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
 /** Whether a loaded page can still request files, because it contains scripts or embedded documents. */
 export const canLoadMore = (): boolean =>
@@ -52,14 +53,10 @@ export async function waitUntilPainted(fontsMs: number): Promise<void> {
  * does not block. Elements with `content-visibility: hidden` stay hidden.
  */
 export function loadLazyContent(): void {
-  const wake = (root: Document | ShadowRoot): void => {
-    for (const element of root.querySelectorAll<HTMLElement>('*')) {
-      const waits = element instanceof HTMLImageElement || element instanceof HTMLIFrameElement;
-      if (waits && element.loading === 'lazy') element.loading = 'eager';
-      if (getComputedStyle(element).contentVisibility === 'auto')
-        element.style.setProperty('content-visibility', 'visible', 'important');
-      if (element.shadowRoot !== null) wake(element.shadowRoot);
-    }
-  };
-  wake(document);
+  for (const element of elementsBelow(document)) {
+    const waits = element instanceof HTMLImageElement || element instanceof HTMLIFrameElement;
+    if (waits && element.loading === 'lazy') element.loading = 'eager';
+    if (getComputedStyle(element).contentVisibility === 'auto')
+      element.style.setProperty('content-visibility', 'visible', 'important');
+  }
 }

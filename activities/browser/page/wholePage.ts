@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
+import { addStyles, elementsBelow } from './elements.ts';
 
-// Each function is sent to the page as source code and runs there on its own, so it must contain everything it uses.
+// Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
 /**
  * Cancels animations whose progress depends on the position of an element in the viewport. In a capture of the whole
@@ -17,7 +18,7 @@ export function cancelScrollAnimations(): void {
  */
 export function releaseBackgrounds(): void {
   const roots: (Element | null)[] = [document.documentElement, document.body];
-  for (const element of document.querySelectorAll<HTMLElement>('*')) {
+  for (const element of elementsBelow(document)) {
     const { backgroundAttachment, backgroundRepeat, backgroundSize } = getComputedStyle(element);
     if (!backgroundAttachment.includes('fixed')) continue;
     element.style.setProperty('background-attachment', 'scroll', 'important');
@@ -38,14 +39,21 @@ export function placeFixedElements(): void {
   const height = Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0);
   const set = (element: HTMLElement, property: string, value: string) =>
     element.style.setProperty(property, value, 'important');
-  for (const element of document.querySelectorAll<HTMLElement>('body, body *')) {
+  const hasText = ({ childNodes, tagName }: Element) =>
+    !/^(?:script|style|template)$/i.test(tagName) &&
+    [...childNodes].some(
+      ({ nodeType, textContent }) => nodeType === Node.TEXT_NODE && textContent?.trim() !== '',
+    );
+  const isEmpty = (element: Element) =>
+    ![element, ...elementsBelow(element)].some((each) => hasText(each) || each.matches('img, video, iframe'));
+  for (const element of elementsBelow(document.documentElement)) {
     const { position, bottom, top, translate } = getComputedStyle(element);
     if (position === 'sticky' && bottom !== 'auto' && top === 'auto') set(element, 'bottom', 'auto');
     if (position !== 'fixed') continue;
     const box = element.getBoundingClientRect();
     if (box.width === 0 || box.height === 0) continue;
     const fills = box.height >= FILLS * innerHeight && box.width >= FILLS * innerWidth;
-    if (fills && element.textContent.trim() === '' && element.querySelector('img, video, iframe') === null) {
+    if (fills && isEmpty(element)) {
       set(element, 'height', `${height}px`);
       set(element, 'max-height', 'none');
       set(element, 'bottom', 'auto');
@@ -55,4 +63,23 @@ export function placeFixedElements(): void {
       set(element, 'translate', `${x} calc(${y} + ${height - innerHeight}px)`);
     }
   }
+}
+
+/** Extends the backdrops of dialogs and popovers that fill the viewport over the whole page. */
+export function extendBackdrops(): void {
+  const FILLS = 0.9;
+  const MARK = 'data-capture-backdrop';
+  const { scrollWidth, scrollHeight } = document.documentElement;
+  const fills = (element: HTMLElement): boolean => {
+    const { width, height } = getComputedStyle(element, '::backdrop');
+    return Number.parseFloat(height) >= FILLS * innerHeight && Number.parseFloat(width) >= FILLS * innerWidth;
+  };
+  const shown = elementsBelow(document).filter(
+    (element) => element.matches('dialog:modal, :popover-open, :fullscreen') && fills(element),
+  );
+  if (shown.length === 0) return;
+  for (const element of shown) element.setAttribute(MARK, '');
+  addStyles(
+    `[${MARK}]::backdrop{width:${scrollWidth}px!important;height:${scrollHeight}px!important;max-width:none!important;max-height:none!important;inset:0 auto auto 0!important}`,
+  );
 }

@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
-import type { OverlayPatterns } from '../../overlayWords.ts';
 import { boxOf, countImages, measureContent } from './candidate.ts';
 import { isPositionedOver, isVisibleOverlay } from './classify.ts';
-import { elementsIn, parentOf, visibleTextOf, type Words } from './text.ts';
+import { compileWords, elementsIn, parentOf, visibleTextOf } from './text.ts';
 
 // These functions run in the page, where they are defined under their names and call each other. Names must therefore
 // be unique in this folder.
@@ -38,19 +37,7 @@ export function hideEmptied(element: Element): void {
  * @returns the number of hidden elements
  */
 export function hideOverlayElements(json: string): number {
-  const patterns: OverlayPatterns = JSON.parse(json);
-  const compile = (source: string) => new RegExp(source, 'u');
-  const words: Words = {
-    cookie: compile(patterns.cookie),
-    uses: compile(patterns.uses),
-    privacy: compile(patterns.privacy),
-    accept: compile(patterns.accept),
-    reject: compile(patterns.reject),
-    manage: compile(patterns.manage),
-    proceed: compile(patterns.proceed),
-    close: compile(patterns.close),
-    promotion: compile(patterns.promotion),
-  };
+  const words = compileWords(json);
   const frames = elementsIn(document).flatMap((each) =>
     each instanceof HTMLIFrameElement && boxOf(each).share > 0.5 ? (each.contentDocument ?? []) : [],
   );

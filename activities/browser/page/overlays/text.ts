@@ -1,11 +1,29 @@
 /// <reference lib="dom" />
 import type { OverlayPatterns } from '../../overlayWords.ts';
+import { shadowRootOf } from '../elements.ts';
 
 // These functions run in the page, where they are defined under their names and call each other. Names must therefore
 // be unique in this folder.
 
 /** Regular expressions for texts normalized by `normalizeText`. */
 export type Words = Readonly<Record<keyof OverlayPatterns, RegExp>>;
+
+/** Compiles regular expressions. @param json an `OverlayPatterns` object as JSON */
+export function compileWords(json: string): Words {
+  const patterns: OverlayPatterns = JSON.parse(json);
+  const compile = (source: string) => new RegExp(source, 'u');
+  return {
+    cookie: compile(patterns.cookie),
+    uses: compile(patterns.uses),
+    privacy: compile(patterns.privacy),
+    accept: compile(patterns.accept),
+    reject: compile(patterns.reject),
+    manage: compile(patterns.manage),
+    proceed: compile(patterns.proceed),
+    close: compile(patterns.close),
+    promotion: compile(patterns.promotion),
+  };
+}
 
 /** Returns a text in lower case, without diacritics and repeated spaces, so that words can be matched. */
 export function normalizeText(text: string): string {
@@ -18,7 +36,7 @@ export function normalizeText(text: string): string {
     .trim();
 }
 
-/** Returns all descendants of a node in document order, including those in open shadow roots and same-origin frames. */
+/** Returns all descendants of a node in document order, including those in shadow roots and same-origin frames. */
 export function nodesIn(root: Node): Node[] {
   const found: Node[] = [];
   const waiting: Node[] = [];
@@ -29,7 +47,7 @@ export function nodesIn(root: Node): Node[] {
     if (node !== root) found.push(node);
     addChildren(node);
     if (node instanceof HTMLIFrameElement) addChildren(node.contentDocument?.body);
-    if (node instanceof Element) addChildren(node.shadowRoot);
+    if (node instanceof Element) addChildren(shadowRootOf(node));
   }
   return found;
 }

@@ -1,0 +1,24 @@
+import type { CDPSession } from 'puppeteer';
+import type { Requests } from './requests.ts';
+import { tryFor } from './tryFor.ts';
+
+const ANSWER_MS = 2_000;
+
+/**
+ * Keeps a page from being replaced by another one, for example by its own `refresh` or by a script, while it is captured.
+ * The documents of its frames may still change.
+ */
+export async function stayOnPage(client: CDPSession, requests: Requests): Promise<void> {
+  // In the DevTools protocol, the frame id of a page's main frame equals the id of the page's target.
+  const { targetInfo } = await client.send('Target.getTargetInfo');
+  client.on('Fetch.requestPaused', ({ requestId, frameId }) => {
+    const answer =
+      frameId === targetInfo.targetId
+        ? client.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' })
+        : client.send('Fetch.continueRequest', { requestId });
+    // The answer fails if the page has been closed in the meantime.
+    answer.catch(() => undefined);
+  });
+  await client.send('Fetch.enable', { patterns: [{ resourceType: 'Document', requestStage: 'Request' }] });
+  if (requests.isLeaving) await tryFor(client.send('Page.stopLoading'), ANSWER_MS);
+}

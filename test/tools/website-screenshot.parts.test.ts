@@ -1,0 +1,251 @@
+import { createServer } from 'node:http';
+import test from 'ava';
+import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
+import { listen } from '../helpers/egress.ts';
+import { casePage, type Pixels, pixelsOf, readPdf } from '../helpers/pictures.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const tool = await loadTool('website-screenshot');
+let site: Site;
+let resource: Awaited<ReturnType<typeof openBrowsers>>;
+let other: ReturnType<typeof createServer>;
+let otherPort: number;
+
+const page = (body: string) => `<!doctype html><title>T</title><style>*{margin:0}</style>${body}`;
+const shadow = (content: string, mode = 'open') => `<template shadowrootmode=${mode}>${content}</template>`;
+const box = (height: number, colour: string) => `<div style="height:${height}px;background:${colour}"></div>`;
+/** 3,000 px of yellow, and 100 px of green at the end. */
+const LONG = box(3000, '#ff0') + box(100, '#0f0');
+const SCROLLER = 'height:100vh;overflow-y:auto';
+const COLUMNS = (colours: readonly string[]) =>
+  colours.map((colour) => `<p style="inline-size:100%;block-size:300px;background:${colour}"></p>`).join('');
+const SIX = ['#f00', '#ff0', '#0f0', '#0ff', '#00f', '#f0f'];
+const CASES = [
+  'dialog',
+  'mobile-no-viewport',
+  'scroller-and-footer',
+  'shadow-fixed',
+  'shadow-scroller',
+  'tall-modal',
+];
+
+test.before(async () => {
+  resource = await openBrowsers();
+  other = createServer((_, response) =>
+    response.setHeader('Content-Type', 'text/html').end('<body style="margin:0;background:#0f0">'),
+  );
+  otherPort = await listen(other);
+  const frame = `<iframe src="http://127.0.0.1:${otherPort}/" style="display:block;border:0;width:300px;height:200px"></iframe>`;
+  const cases = await Promise.all(
+    CASES.map(async (name) => [`/${name}`, await casePage(`shot-${name}`)] as const),
+  );
+  site = await startSite({
+    ...Object.fromEntries(cases),
+    '/closed-scroller': page(
+      `<div>${shadow(`<div style="${SCROLLER}"><slot></slot></div>`, 'closed')}${LONG}</div>`,
+    ),
+    '/nested-scroller': page(
+      `<div>${shadow(`<section>${shadow(`<div style="${SCROLLER}">${LONG}</div>`)}</section>`, 'closed')}</div>`,
+    ),
+    '/scripted-scroller': page(
+      `<x-a></x-a><script>customElements.define('x-a',class extends HTMLElement{constructor(){super();this.attachShadow({mode:'closed'}).innerHTML='<div style="${SCROLLER}">${LONG}</div>'}})</script>`,
+    ),
+    '/column': page(
+      `<div style="display:flex;height:100vh"><nav style="width:250px;overflow:auto">${box(1000, '#f00')}</nav><main style="width:240px;overflow:auto">${LONG}</main></div>`,
+    ),
+    '/little-higher': page(`<main style="height:95vh;overflow:auto">${LONG}</main>${box(200, '#00f')}`),
+    '/much-higher': page(`<main style="height:95vh;overflow:auto">${LONG}</main>${box(3000, '#00f')}`),
+    ...Object.fromEntries(
+      ['open', 'closed'].map((mode) => [
+        `/fixed-${mode}`,
+        page(
+          `<div>${shadow('<div style="position:fixed;bottom:0;width:100%;height:60px;background:#00f"></div>', mode)}</div><div>${shadow('<div style="height:2000px;background:linear-gradient(90deg,#0f0,#0f0) fixed"></div>', mode)}</div>${box(1000, '#ff0')}`,
+        ),
+      ]),
+    ),
+    ...Object.fromEntries(
+      ['open', 'closed'].map((mode) => [
+        `/frame-${mode}`,
+        page(`${box(2000, '#ff0')}<div>${shadow(frame, mode)}</div>`),
+      ]),
+    ),
+    '/vertical-rl': page(`<style>html{writing-mode:vertical-rl}</style>${COLUMNS(SIX)}`),
+    '/vertical-body': page(`<style>body{writing-mode:vertical-rl}</style>${COLUMNS(SIX)}`),
+    '/vertical-lr': page(`<style>body{writing-mode:vertical-lr}</style>${COLUMNS(SIX)}`),
+    '/vertical-long': page(
+      `<style>body{writing-mode:vertical-rl}</style>${COLUMNS(Array.from({ length: 40 }, (_, index) => (index === 39 ? '#f0f' : index % 2 ? '#0f0' : '#ff0')))}`,
+    ),
+    '/popover': page(
+      `<style>::backdrop{background:#00f}</style>${box(2000, '#ff0')}<p popover id=p>p</p><script>p.showPopover()</script>`,
+    ),
+    '/small-backdrop': page(
+      `<style>dialog::backdrop{background:#00f;height:100px}</style>${box(2000, '#ff0')}<dialog id=d>d</dialog><script>d.showModal()</script>`,
+    ),
+    '/width-980': page(
+      `<meta name=viewport content="width=980">${box(1500, '#ff0')}<div style="width:980px;height:100px;background:linear-gradient(90deg,#ff0 900px,#0f0 900px)"></div>`,
+    ),
+    '/half': page(
+      `<meta name=viewport content="initial-scale=.5"><div style="height:2000px;background:linear-gradient(90deg,#ff0 700px,#0f0 700px)"></div>`,
+    ),
+    '/device-width': page(`<meta name=viewport content="width=device-width">${box(1500, '#ff0')}`),
+    '/hidden-part': page(
+      `<div style="width:200px;height:100px;overflow:hidden"><div id=e style="width:300px;height:400px;background:#0f0"></div></div>${box(2000, '#f00')}`,
+    ),
+    '/modal': page(
+      `<div style="position:fixed;inset:50px;overflow:hidden;background:#fff"><div style="height:100%;overflow:auto"><div id=e style="width:200px;height:1500px;background:#0f0"></div></div></div>${box(2000, '#f00')}`,
+    ),
+    '/escapes': page(
+      `<div style="overflow:auto;height:50px"><div id=e style="position:absolute;width:200px;height:300px;background:#0f0"></div></div>${box(2000, '#f00')}`,
+    ),
+  });
+});
+test.after.always(async () => {
+  await resource?.[Symbol.asyncDispose]();
+  site?.close();
+  other?.close();
+});
+
+async function shoot(path: string, body: object = {}): Promise<Record<string, unknown> & Pick<Pixels, 'at'>> {
+  const result = await tool.call(
+    { url: `${site.origin}/${path}`, width: 800, fullPage: true, ...body },
+    { egress: site.guard(`127.0.0.1:${otherPort}`), resource },
+  );
+  const file = Buffer.from(String(result.fileBase64), 'base64');
+  return { ...result, at: (await pixelsOf(file)).at };
+}
+const YELLOW = '255,255,0';
+const GREEN = '0,255,0';
+const BLUE = '0,0,255';
+
+test.serial('a scroll container in a shadow root is shown whole', async (t) => {
+  for (const path of ['closed-scroller', 'nested-scroller', 'scripted-scroller']) {
+    const { at, ...result } = await shoot(path);
+    t.like(result, { height: 3100, truncated: false }, path);
+    t.deepEqual([at(400, 2990), at(400, 3090)], [YELLOW, GREEN], path);
+  }
+  const app = await shoot('shadow-scroller');
+  t.true(Number(app.height) >= 3050 && Number(app.height) <= 3200, `${app.height}`);
+  t.not(app.at(400, 3010), '255,255,255');
+});
+
+test.serial(
+  'a scroll container is shown whole if the page is a little higher than the viewport',
+  async (t) => {
+    const { at, ...result } = await shoot('scroller-and-footer');
+    t.like(result, { height: 3150, truncated: false });
+    t.deepEqual([at(400, 30), at(400, 3120)], ['0,51,102', '102,51,0']);
+    const other = await shoot('little-higher');
+    t.is(other.height, 3300);
+    t.deepEqual([other.at(400, 3090), other.at(400, 3110)], [GREEN, BLUE]);
+    // Here the page itself scrolls, and the container is only a part of it.
+    t.is((await shoot('much-higher')).height, 855 + 3000);
+  },
+);
+
+test.serial('a narrow column that scrolls is shown whole', async (t) => {
+  const { at, height } = await shoot('column');
+  t.is(height, 3100);
+  t.deepEqual([at(300, 2990), at(300, 3090)], [YELLOW, GREEN]);
+});
+
+test.serial('fixed bars and backgrounds in shadow roots are placed like others', async (t) => {
+  for (const path of ['fixed-open', 'fixed-closed']) {
+    const { at, height } = await shoot(path);
+    t.is(height, 3000);
+    t.deepEqual(
+      [870, 1500, 1990, 2010, 2970].map((y) => at(400, y)),
+      [GREEN, GREEN, GREEN, YELLOW, BLUE],
+      path,
+    );
+  }
+  const { at, height } = await shoot('shadow-fixed');
+  t.is(height, 4500);
+  t.is(at(790, 4470), '204,0,0');
+  t.is(at(400, 1400), at(400, 100));
+});
+
+test.serial('cross-origin frames in shadow roots below the viewport are shown', async (t) => {
+  for (const path of ['frame-open', 'frame-closed']) {
+    const { at, height } = await shoot(path);
+    t.is(height, 2200);
+    t.deepEqual([at(150, 1990), at(150, 2100), at(400, 2100)], [YELLOW, GREEN, '255,255,255'], path);
+  }
+});
+
+test.serial('pages with vertical lines are shown whole', async (t) => {
+  const colours = ['255,0,0', YELLOW, GREEN, '0,255,255', BLUE, '255,0,255'];
+  for (const path of ['vertical-rl', 'vertical-body', 'vertical-lr']) {
+    const { at, ...result } = await shoot(path);
+    t.like(result, { width: 1800, height: 900, truncated: false }, path);
+    const seen = [150, 450, 750, 1050, 1350, 1650].map((x) => at(x, 450));
+    t.deepEqual(path === 'vertical-lr' ? seen : seen.toReversed(), colours, path);
+  }
+  const pdf = await tool.call(
+    { url: `${site.origin}/vertical-rl`, width: 800, fullPage: true, format: 'pdf' },
+    { egress: site.guard(), resource },
+  );
+  t.like(pdf, { width: 1800, height: 900 });
+  const { pages, width, height } = readPdf(Buffer.from(String(pdf.fileBase64), 'base64'));
+  // Chromium rounds the page size to whole printer units.
+  t.deepEqual([pages, Math.round(width), Math.round(height)], [1, 1350, 675]);
+});
+
+test.serial('a page with vertical lines is captured in many tiles', async (t) => {
+  const { at, ...result } = await shoot('vertical-long');
+  t.like(result, { width: 12_000, height: 900, truncated: false });
+  t.deepEqual(
+    [150, 450, 750, 7950, 8050, 11_550, 11_850].map((x) => at(x, 800)),
+    ['255,0,255', YELLOW, GREEN, GREEN, GREEN, GREEN, YELLOW],
+  );
+});
+
+test.serial('a backdrop that fills the viewport covers the whole page', async (t) => {
+  const dialog = await shoot('dialog');
+  const light = (y: number) => Math.max(...dialog.at(790, y).split(',').map(Number));
+  for (const y of [50, 850, 950, Number(dialog.height) - 50]) t.true(light(y) < 110, `${y}: ${light(y)}`);
+  const popover = await shoot('popover');
+  t.deepEqual([popover.at(790, 100), popover.at(790, 1990)], [BLUE, BLUE]);
+  const small = await shoot('small-backdrop');
+  t.deepEqual([small.at(790, 90), small.at(790, 110), small.at(790, 1990)], [BLUE, YELLOW, YELLOW]);
+});
+
+test.serial('a page that a device shows zoomed out is as wide as its layout', async (t) => {
+  const device = 'iPhone 13';
+  const old = await shoot('mobile-no-viewport', { device });
+  t.like(old, { width: 2940, height: 7500, truncated: false });
+  // The words at the right edge are black on the coloured rows.
+  const isBlack = (x: number, y: number) => Math.max(...old.at(x, y).split(',').map(Number)) < 90;
+  const edge = Array.from({ length: 300 * 90 }, (_, index) =>
+    isBlack(2640 + (index % 300), Math.floor(index / 300)),
+  );
+  t.true(edge.filter(Boolean).length > 100);
+  const wide = await shoot('width-980', { device });
+  t.like(wide, { width: 2940, height: 4800 });
+  t.deepEqual([wide.at(2600, 4700), wide.at(2930, 4700)], [YELLOW, GREEN]);
+  const half = await shoot('half', { device });
+  t.like(half, { width: 2340, height: 6000 });
+  t.deepEqual([half.at(2000, 5990), half.at(2330, 5990)], [YELLOW, GREEN]);
+  t.like(await shoot('device-width', { device }), { width: 1170, height: 4500 });
+  const pdf = await tool.call(
+    { url: `${site.origin}/width-980`, device, fullPage: true, format: 'pdf' },
+    { egress: site.guard(), resource },
+  );
+  t.like(pdf, { width: 980, height: 1600, truncated: false });
+});
+
+test.serial('a selected element shows nothing but itself', async (t) => {
+  const terms = await shoot('tall-modal', { selector: '#terms', fullPage: false });
+  t.like(terms, { width: 500, height: 1400 });
+  t.is(terms.at(490, 1390), (await shoot('tall-modal', { selector: '#terms' })).at(490, 1390));
+  const part = await shoot('hidden-part', { selector: '#e', fullPage: false });
+  t.like(part, { width: 200, height: 100 });
+  t.is(part.at(199, 99), GREEN);
+  for (const [path, height] of [
+    ['modal', 1500],
+    ['escapes', 300],
+  ] as const) {
+    const { at, ...size } = await shoot(path, { selector: '#e', fullPage: false });
+    t.like(size, { width: 200, height }, path);
+    for (const y of [0, 99, height - 1]) t.is(at(100, y), GREEN, `${path} ${y}`);
+  }
+});
