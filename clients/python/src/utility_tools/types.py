@@ -1086,6 +1086,8 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     """Headers that are added to requests to the origin of `url` (scheme, host and port), and to no other origin, not even after a redirect. At most 100 headers and 32 KB. `Host`, `Cookie` and connection-specific headers cannot be set."""
     cookies: List["WebsiteScreenshotInputCookiesItem"]
     """Cookies that are sent with requests to the origin of `url`, and to no other origin, not even after a redirect. Scripts of the page cannot read them."""
+    failOnStatus: bool
+    """Whether a page with a status code from 400 is refused with `target_failed` instead of captured. A refused call is not charged."""
     hideOverlays: bool
     """Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."""
 
@@ -1107,6 +1109,8 @@ class WebsiteScreenshotOutput(TypedDict):
     """Title of the document, at most 1,000 characters; may be empty."""
     finalUrl: str
     """URL of the page after redirects, including its fragment."""
+    statusCode: Union[int, None]
+    """HTTP status code of the captured page; null if no response gave one, as for a `blob:` URL."""
     blockedRequestCount: int
     """Number of requests that were blocked because they were for ads or trackers, or because their target is not public."""
 

@@ -250,14 +250,16 @@ export abstract class ToolMethods {
   /**
    * SEO metadata (2 credits). Returns the metadata that a page gives to search engines and link
    * previews, as raw values without a score. Downloads only the HTML (at most 5 MB after decompression,
-   * 15 s, 10 redirects); scripts are not run, and style sheets and images are not loaded. A page with an
-   * error status is also a result. HTML is detected from its bytes as in browsers (MIME Sniffing
-   * Standard), with the Content-Type as a hint. XHTML is read as HTML; an empty body is accepted if it
-   * is declared as HTML; anything else is `unsupported_source`. The character encoding is taken from the
-   * byte order mark, else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if
-   * the page is valid UTF-8, else windows-1252. Elements nested more than 512 deep are read as siblings,
-   * as in browsers. More than 5 MB, a hundredfold growth by decompression, or more than 750,000 nodes
-   * are `source_too_large`. Non-public addresses are `target_refused`, also after a redirect. A failed
+   * 15 s, 10 redirects); scripts are not run, and style sheets and images are not loaded. A `refresh`
+   * after 0 s, in a `meta` element or a header, is followed like a redirect. Declarative shadow roots
+   * are part of the page, with its elements in their slots. A page with an error status is also a
+   * result. HTML is detected from its bytes as in browsers (MIME Sniffing Standard), with the
+   * Content-Type as a hint. XHTML is read as HTML; an empty body is accepted if it is declared as HTML;
+   * anything else is `unsupported_source`. The character encoding is taken from the byte order mark,
+   * else from the Content-Type, else from the `meta` element; otherwise it is UTF-8 if the page is valid
+   * UTF-8, else windows-1252. Elements nested more than 512 deep are read as siblings, as in browsers.
+   * More than 5 MB, a hundredfold growth by decompression, or more than 750,000 nodes are
+   * `source_too_large`. Non-public addresses are `target_refused`, also after a redirect. A failed
    * connection, an invalid certificate or too many redirects are `target_failed`; a download of more
    * than 15 s is `target_timeout`; a page that is not processed within 30 s of the call is
    * `deadline_exceeded`.
@@ -334,16 +336,18 @@ export abstract class ToolMethods {
   /**
    * Web scrape (3 credits). Extracts the title, headings, links, images and text of a page. Downloads
    * only the HTML (at most 5 MB after decompression, 15 s, 10 redirects); scripts are not run, and style
-   * sheets and images are not loaded. A page with an error status is also a result. HTML is detected
-   * from its bytes as in browsers (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is
-   * read as HTML; an empty body is accepted if it is declared as HTML; anything else is
-   * `unsupported_source`. The character encoding is taken from the byte order mark, else from the
-   * Content-Type, else from the `meta` element; otherwise it is UTF-8 if the page is valid UTF-8, else
-   * windows-1252. Elements nested more than 512 deep are read as siblings, as in browsers. More than 5
-   * MB, a hundredfold growth by decompression, or more than 750,000 nodes are `source_too_large`.
-   * Non-public addresses are `target_refused`, also after a redirect. A failed connection, an invalid
-   * certificate or too many redirects are `target_failed`; a download of more than 15 s is
-   * `target_timeout`; a page that is not processed within 30 s of the call is `deadline_exceeded`.
+   * sheets and images are not loaded. A `refresh` after 0 s, in a `meta` element or a header, is
+   * followed like a redirect. Declarative shadow roots are part of the page, with its elements in their
+   * slots. A page with an error status is also a result. HTML is detected from its bytes as in browsers
+   * (MIME Sniffing Standard), with the Content-Type as a hint. XHTML is read as HTML; an empty body is
+   * accepted if it is declared as HTML; anything else is `unsupported_source`. The character encoding is
+   * taken from the byte order mark, else from the Content-Type, else from the `meta` element; otherwise
+   * it is UTF-8 if the page is valid UTF-8, else windows-1252. Elements nested more than 512 deep are
+   * read as siblings, as in browsers. More than 5 MB, a hundredfold growth by decompression, or more
+   * than 750,000 nodes are `source_too_large`. Non-public addresses are `target_refused`, also after a
+   * redirect. A failed connection, an invalid certificate or too many redirects are `target_failed`; a
+   * download of more than 15 s is `target_timeout`; a page that is not processed within 30 s of the call
+   * is `deadline_exceeded`.
    */
   webScrape(input: WebScrapeInput, options?: CallOptions): Promise<Result<WebScrapeOutput>> {
     return this.run<WebScrapeOutput>({"name":"web-scrape","hasSecrets":false}, input, options);
@@ -352,11 +356,13 @@ export abstract class ToolMethods {
   /**
    * Website screenshot (25 credits). Loads a public URL in a headless Chromium, waits for the network
    * (at most 5 s) and web fonts (at most 3 s), and captures the viewport or the whole scrolling page.
-   * With `fullPage` the page is first scrolled through, for at most 8 s, so that lazily loaded images
-   * appear; if an element scrolls instead of the page, its whole content is shown. A page that never
-   * becomes idle is captured in its current state, also if its `load` event has not fired after 30 s,
-   * and a script that never ends is stopped. Pages are captured whatever their status code. All requests
-   * of the browser are filtered: non-public addresses, internal names and ports that browsers refuse are
+   * With `fullPage` the page is first scrolled through, for at most 15 s, so that lazily loaded images
+   * appear and endless lists grow; if an element scrolls instead of the page, its whole content is
+   * shown. A page that never becomes idle is captured in its current state, also if its `load` event has
+   * not fired after 30 s, and a script that never ends is stopped. From then on, the page cannot reload
+   * itself or open another page. Pages are captured whatever their status code, which is in the output;
+   * with `failOnStatus`, status codes from 400 are `target_failed`, which costs nothing. All requests of
+   * the browser are filtered: non-public addresses, internal names and ports that browsers refuse are
    * blocked; for the page itself, also after a redirect, the result is `target_refused`. Dialogs are
    * dismissed, new windows are closed, and service workers are not registered. A download, a PDF, a
    * response without content (204, 304) or a page that navigates to `about:blank` is

@@ -1246,6 +1246,11 @@ export interface WebsiteScreenshotInput {
     value: string;
   }[] | undefined;
   /**
+   * Whether a page with a status code from 400 is refused with `target_failed` instead of captured. A
+   * refused call is not charged. Default: false.
+   */
+  failOnStatus?: boolean | undefined;
+  /**
    * Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has
    * loaded. Default: false.
    */
@@ -1271,6 +1276,8 @@ export interface WebsiteScreenshotOutput {
   pageTitle: string;
   /** URL of the page after redirects, including its fragment. */
   finalUrl: string;
+  /** HTTP status code of the captured page; null if no response gave one, as for a `blob:` URL. */
+  statusCode: number | null;
   /**
    * Number of requests that were blocked because they were for ads or trackers, or because their target
    * is not public.
