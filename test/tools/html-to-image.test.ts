@@ -7,6 +7,7 @@ import type { ServiceError } from '../../schemas/errors.ts';
 import { openBrowsers, type Site, startSite } from '../helpers/browser.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { listen } from '../helpers/egress.ts';
+import { casePage } from '../helpers/pictures.ts';
 import { faultsOf, loadTool } from '../helpers/tool.ts';
 import { until } from '../helpers/until.ts';
 
@@ -85,6 +86,12 @@ test.serial('only https and data URLs are loaded; other references are ignored',
   t.is(black, -1);
   t.deepEqual(asked.slice(0, 1), ['connection']);
   t.deepEqual(site.requests, []);
+});
+
+test.serial('the page is a secure context', async (t) => {
+  // Its script fails where `crypto.randomUUID` is missing, and else makes the background green.
+  const { file } = await draw(await casePage('html-secure-context'));
+  t.deepEqual(pixel(file, 195, 95), [0x88, 0xff, 0x88]);
 });
 
 test.serial('the page cannot navigate away', async (t) => {

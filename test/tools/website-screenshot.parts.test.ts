@@ -82,7 +82,7 @@ test.before(async () => {
       `<style>dialog::backdrop{background:#00f;height:100px}</style>${box(2000, '#ff0')}<dialog id=d>d</dialog><script>d.showModal()</script>`,
     ),
     '/width-980': page(
-      `<meta name=viewport content="width=980">${box(1500, '#ff0')}<div style="width:980px;height:100px;background:linear-gradient(90deg,#ff0 900px,#0f0 900px)"></div>`,
+      `<meta name=viewport content="width=980">${box(3000, '#ff0')}<div style="width:980px;height:100px;background:linear-gradient(90deg,#ff0 900px,#0f0 900px)"></div>`,
     ),
     '/half': page(
       `<meta name=viewport content="initial-scale=.5"><div style="height:2000px;background:linear-gradient(90deg,#ff0 700px,#0f0 700px)"></div>`,
@@ -220,8 +220,8 @@ test.serial('a page that a device shows zoomed out is as wide as its layout', as
   );
   t.true(edge.filter(Boolean).length > 100);
   const wide = await shoot('width-980', { device });
-  t.like(wide, { width: 2940, height: 4800 });
-  t.deepEqual([wide.at(2600, 4700), wide.at(2930, 4700)], [YELLOW, GREEN]);
+  t.like(wide, { width: 2940, height: 9300 });
+  t.deepEqual([wide.at(2600, 9200), wide.at(2930, 9200)], [YELLOW, GREEN]);
   const half = await shoot('half', { device });
   t.like(half, { width: 2340, height: 6000 });
   t.deepEqual([half.at(2000, 5990), half.at(2330, 5990)], [YELLOW, GREEN]);
@@ -230,7 +230,7 @@ test.serial('a page that a device shows zoomed out is as wide as its layout', as
     { url: `${site.origin}/width-980`, device, fullPage: true, format: 'pdf' },
     { egress: site.guard(), resource },
   );
-  t.like(pdf, { width: 980, height: 1600, truncated: false });
+  t.like(pdf, { width: 980, height: 3100, truncated: false });
 });
 
 test.serial('a selected element shows nothing but itself', async (t) => {
