@@ -76,7 +76,8 @@ export function createRefunds(deps: RefundDependencies): Refunds {
 
   /** Refunds the call, even if the caller's deadline passes in the meantime. */
   async function settleUndelivered(row: CallDoc, code: ErrorCode): Promise<void> {
-    await answers.undelivered(row, code);
+    // Another response to the same form may carry the result.
+    if (!(await answers.undelivered(row, code))) return;
     const isRefunded = await paybacks.settle(row, code);
     // A cancellation can arrive while the only task of a call in the fast lane ends, which then charged the call.
     if (!isRefunded || code === 'cancelled') return;
@@ -162,8 +163,9 @@ export function createRefunds(deps: RefundDependencies): Refunds {
     },
 
     async refundFailed(row, code, deadline) {
-      const now = (await calls.find(row._id).catch(() => null)) ?? row;
-      if (now.state === 'charged' || now.state === 'running') await settleWhileWaiting(now, code, deadline);
+      const { state } = (await calls.find(row._id).catch(() => null)) ?? row;
+      if (state === 'charged' || state === 'running')
+        await settleWhileWaiting({ ...row, state }, code, deadline);
     },
 
     async refundUnlessCharged(row, error, deadline) {

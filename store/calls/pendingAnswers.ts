@@ -22,10 +22,10 @@ export interface PendingAnswers {
   /**
    * Checks, just before a result is sent, that no other process has refunded the call. No-op while this process holds
    * its lease. If it may have lost the lease, it instead records the call as delivered, which fails if the call was
-   * refunded and not delivered by another response.
+   * refunded, or if another process may send its result too.
    *
    * @param pending the record of the response
-   * @throws if the call was refunded or MongoDB is unreachable
+   * @throws if the result must not be sent, or MongoDB is unreachable
    */
   assertPending(callId: string, pending: PendingAnswer): Promise<void>;
   /**
@@ -37,8 +37,11 @@ export interface PendingAnswers {
    * Records that the caller gets an error, even if the call is charged. From then on the sweeper settles the call.
    * Retries until the record is written or the process ends; in the latter case the sweeper settles the call once the
    * lease of the process has expired.
+   *
+   * @param call its `pendingAnswer` is the record of the response
+   * @returns whether no other response can carry the result any more, so that the call is to be settled
    */
-  undelivered(call: Pick<CallDoc, '_id'>, code: ErrorCode): Promise<void>;
+  undelivered(call: Pick<CallDoc, '_id' | 'pendingAnswer'>, code: ErrorCode): Promise<boolean>;
   /**
    * Records that the connection ended before the response was complete. Retries as `undelivered`.
    *
@@ -141,23 +144,53 @@ export function createPendingAnswers(
   }
 
   /**
-   * Takes a response out of those that may carry the result. Returns true if it was the only one; no process will then send the
-   * result. Another response may be recorded at the same time, so that several attempts are needed.
+   * Takes a response out of those that may carry the result. If it was the only one, no process will send the result, and the
+   * caller got the error `code`. Another response may be recorded at the same time, so that several attempts are needed.
+   *
+   * @returns whether it was the `last` one, there are `others`, or it was not recorded (`gone`)
    */
-  async function takeOut(callId: string, response: string): Promise<boolean> {
+  async function takeOut(
+    callId: string,
+    response: string,
+    code: ErrorCode | null,
+  ): Promise<'last' | 'others' | 'gone'> {
     const call = { _id: callId };
     const isLatest = { ...call, ...mine, 'pendingAnswer.response': response };
     const isEarlier = { ...call, 'pendingAnswer.earlier.response': response };
     for (;;) {
-      if (await giveUp({ ...isLatest, 'pendingAnswer.earlier.0': { $exists: false } }, null)) return true;
+      if (await giveUp({ ...isLatest, 'pendingAnswer.earlier.0': { $exists: false } }, code)) return 'last';
       const left = await calls.updateOne(isEarlier, { $pull: { 'pendingAnswer.earlier': { response } } });
-      if (left.matchedCount > 0) return false;
+      if (left.matchedCount > 0) return 'others';
       const replaced = await calls.updateOne({ ...isLatest, 'pendingAnswer.earlier.0': { $exists: true } }, [
         { $set: { pendingAnswer: EARLIER_INSTEAD } },
       ]);
-      if (replaced.matchedCount > 0) return false;
-      if ((await calls.findOne({ $or: [isLatest, isEarlier] })) === null) return false;
+      if (replaced.matchedCount > 0) return 'others';
+      if ((await calls.findOne({ $or: [isLatest, isEarlier] })) === null) return 'gone';
     }
+  }
+
+  /**
+   * Records a call as delivered before its result is sent. Returns false if another process has refunded the call, has
+   * delivered its result, or may still do so.
+   */
+  async function recordEarly(callId: string): Promise<boolean> {
+    for (;;) {
+      const pending = (await calls.findOne({ _id: callId }))?.pendingAnswer;
+      if (pending === undefined) return false;
+      const { response = { $exists: false }, earlier = [] } = pending;
+      if ([pending, ...earlier].some(({ process }) => process !== processId)) return false;
+      const isSame = { _id: callId, ...mine, 'pendingAnswer.response': response };
+      if ((await calls.updateOne(isSame, answered())).matchedCount > 0) return true;
+    }
+  }
+
+  /** Removes a response from those that are being sent. Returns whether it was the last one of this process. */
+  function leave(callId: string, response: string | undefined): boolean {
+    const left = sending.get(callId);
+    left?.delete(response);
+    if (left !== undefined && left.size > 0) return false;
+    sending.delete(callId);
+    return true;
   }
 
   const wasDelivered = async (callId: string): Promise<boolean> =>
@@ -185,12 +218,10 @@ export function createPendingAnswers(
     async assertPending(callId, { response }) {
       const responses = sending.get(callId) ?? new Set();
       sending.set(callId, responses.add(response));
-      if (isHeld()) return;
-      const { matchedCount } = await calls.updateOne({ _id: callId, ...oneOfMine }, answered());
-      if (matchedCount > 0) early.add(callId);
-      // Another response to the same form may have delivered the result, or is about to.
-      else if (!early.has(callId) && !(await wasDelivered(callId)))
-        throw new Error(`call ${callId} was refunded in the meantime`);
+      if (isHeld() || early.has(callId)) return;
+      if (await recordEarly(callId)) early.add(callId);
+      else if (!(await wasDelivered(callId)))
+        throw new Error(`call ${callId} was refunded in the meantime, or another process may answer it`);
     },
 
     async adopt(callId, pendingAnswer) {
@@ -211,23 +242,27 @@ export function createPendingAnswers(
       return (await calls.findOne({ _id: callId, ...mine, 'pendingAnswer.response': response })) !== null;
     },
 
-    async undelivered({ _id }, code) {
-      early.delete(_id);
-      sending.delete(_id);
-      await persist(() => giveUp({ _id }, code));
+    async undelivered({ _id, pendingAnswer }, code) {
+      const response = pendingAnswer?.response;
+      const isLast = leave(_id, response);
+      if (early.has(_id) && !isLast) return false;
+      if (early.delete(_id) || response === undefined) return persist(() => giveUp({ _id }, code));
+      const isOpen = { $or: [{ pendingAnswer: { $exists: false } }, { 'pendingAnswer.process': null }] };
+      return persist(async () => {
+        const found = await takeOut(_id, response, code);
+        if (found !== 'gone') return found === 'last';
+        return !(await wasDelivered(_id)) && (await giveUp({ _id, ...isOpen }, code));
+      });
     },
 
-    lost(callId, { response }) {
-      const others = sending.get(callId);
-      others?.delete(response);
-      const isLast = others === undefined || others.size === 0;
-      if (isLast) sending.delete(callId);
+    async lost(callId, { response }) {
+      const isLast = leave(callId, response);
       // The record names no responses any more.
-      if (early.has(callId) && !isLast) return Promise.resolve(false);
+      if (early.has(callId) && !isLast) return false;
       if (early.delete(callId))
         return persist(() => giveUp({ _id: callId, pendingAnswer: { $exists: false } }, null));
       if (response === undefined) return persist(() => giveUp({ _id: callId, ...mine }, null));
-      return persist(() => takeOut(callId, response));
+      return (await persist(() => takeOut(callId, response, null))) === 'last';
     },
 
     async close() {

@@ -246,3 +246,29 @@ test('without its lease, a process sends all responses to a form, and settles th
   t.deepEqual(await pending(lost.callId), { process: null, code: null });
   await t.throwsAsync(answers.assertPending(lost.callId, answers.fresh()), { message: /was refunded/ });
 });
+
+test('without its lease, a process leaves a form that another process answers too to that process', async (t) => {
+  await using fixture = await startFixture(t);
+  const { store } = fixture;
+  await using owned = new AsyncDisposableStack();
+  const [mine, other] = ['without-lease', 'with-lease'].map((processId) => {
+    const lease = { processId, isHeld: () => processId === 'with-lease' };
+    return owned.adopt(
+      createPendingAnswers(store, lease, (error) => t.log(String(error))),
+      (it) => it.close(),
+    );
+  });
+  if (mine === undefined || other === undefined) throw new Error('two processes');
+  const { callId } = await fixture.chargedCall();
+  const [first, second] = [other.fresh(), mine.fresh()];
+  await store.calls.updateOne({ _id: callId }, { $set: { pendingAnswer: first } });
+  t.true(await mine.adopt(callId, second));
+  await t.throwsAsync(mine.assertPending(callId, second), { message: /another process may answer it/ });
+  t.false(await mine.undelivered({ _id: callId, pendingAnswer: second }, 'internal'));
+  await other.assertPending(callId, first);
+  t.true(await other.undelivered({ _id: callId, pendingAnswer: first }, 'internal'));
+  t.deepEqual((await store.calls.findOne({ _id: callId }))?.pendingAnswer, {
+    process: null,
+    code: 'internal',
+  });
+});
