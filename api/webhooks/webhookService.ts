@@ -4,7 +4,6 @@ import type { DeliveryRow } from '../../schemas/accountRows.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
-import { isLocalhost } from '../../schemas/formats/localhost.ts';
 import type {
   AttemptRow,
   NewWebhookBody,
@@ -22,6 +21,7 @@ import type { DeliveryAttemptDoc, EventDoc } from '../../store/webhooks/webhookD
 import type { WebhookEndpoints } from '../../store/webhooks/webhookEndpoints.ts';
 import { attemptRow, deliveryRow, webhookRow } from '../account/rows.ts';
 import type { EndpointWorkflow } from './endpointWorkflow.ts';
+import { checkReceiverUrl } from './receiverUrl.ts';
 import type { ResendLimit } from './resendLimit.ts';
 
 /** Operations on webhook endpoints, shared by the Account API and the dashboard. */
@@ -77,7 +77,6 @@ interface Dependencies {
 
 /** Attempts that are shown with a delivery: those of several resends. */
 const SHOWN_ATTEMPTS = 50;
-const LOOKUP_TIMEOUT_MS = 10_000;
 /**
  * Rate limits of test events per account: 10 per minute from the dashboard, and 60 per minute in bursts of at most 20
  * from the Account API.
@@ -87,25 +86,6 @@ const TEST_LIMITS = {
   api: { rate: 1, burst: 20 },
 } as const satisfies Record<string, RateLimit>;
 const POINTER = '/url';
-
-/**
- * Checks that a URL is https and its host is public, or that its host is exactly `localhost`. @throws ServiceError
- */
-async function checkUrl(egress: Guard, url: string): Promise<void> {
-  const target = egress.parseTarget(url, { kind: 'url', pointer: POINTER });
-  if (target.url === null || (!target.url.secure && !isLocalhost(url)))
-    throw invalidInput([
-      { pointer: POINTER, message: 'must be https (http is permitted only for localhost)' },
-    ]);
-  // The egress guard's exception for `localhost` would also permit `localhost.` with a trailing dot, which is refused
-  // like every other single-label name.
-  if (target.host.kind === 'name' && target.host.name === 'localhost' && !isLocalhost(url))
-    throw new ServiceError('target_refused');
-  await egress.vet(target, {
-    signal: AbortSignal.timeout(LOOKUP_TIMEOUT_MS),
-    deadline: Date.now() + LOOKUP_TIMEOUT_MS,
-  });
-}
 
 /**
  * Parses a date-time. @throws ServiceError invalid_input for a leap second, which the schema accepts but `Date` does
@@ -134,7 +114,7 @@ export function createWebhooks(deps: Dependencies): Webhooks {
     },
 
     async create(accountId, { url, events = null }, id) {
-      await checkUrl(egress, url);
+      await checkReceiverUrl(egress, url, POINTER);
       const { row, secret } = await endpoints.create({
         accountId,
         url,
@@ -146,7 +126,7 @@ export function createWebhooks(deps: Dependencies): Webhooks {
 
     async change(accountId, id, { url, events }) {
       await endpoints.find(accountId, id);
-      if (url !== undefined) await checkUrl(egress, url);
+      if (url !== undefined) await checkReceiverUrl(egress, url, POINTER);
       const change = { ...(url !== undefined && { url }), ...(events !== undefined && { events }) };
       return webhookRow(await endpoints.change(accountId, id, change));
     },

@@ -64,7 +64,15 @@ export async function storeTestEvent(store: Store, { pending: _, ...event }: Eve
  * order of fields.
  */
 export const eventBody = ({ _id, event, createdAt, data }: EventDoc): string =>
-  JSON.stringify({ id: _id, event, createdAt: createdAt.toISOString().replace('Z', '+00:00'), data });
+  envelopeOf(_id, event, createdAt, data);
+
+/** The envelope of an event or callback, as JSON. */
+export const envelopeOf = (
+  id: string,
+  event: string,
+  createdAt: Date,
+  data: Record<string, unknown>,
+): string => JSON.stringify({ id, event, createdAt: createdAt.toISOString().replace('Z', '+00:00'), data });
 
 /** Number of events for which deliveries are created at the same time. */
 const BATCH = 200;

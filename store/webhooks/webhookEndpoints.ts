@@ -10,7 +10,7 @@ import type { WebhookEndpointDoc } from './webhookDocs.ts';
 /** Maximum number of webhook endpoints per account. */
 export const MAX_ENDPOINTS = 10;
 /** How long the old and the new secret are both in use after a rotation. */
-const ROTATION_MS = 24 * 3_600_000;
+export const ROTATION_MS = 24 * 3_600_000;
 
 interface EndpointChange {
   url?: string;
