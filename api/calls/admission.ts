@@ -13,6 +13,9 @@ import { createValidator } from '../http/validator.ts';
 import type { Outages } from './outages.ts';
 import { MAX_RUNNING, type ToolCall } from './toolCall.ts';
 
+/** The parts of a call that its admission depends on. */
+type NewCall = Pick<ToolCall, 'caller' | 'tool' | 'max'>;
+
 /** The checks of a request before its call runs. */
 export interface Admission {
   /**
@@ -23,7 +26,9 @@ export interface Admission {
   /** Validates the input and fills in defaults. @throws ServiceError invalid_input */
   validate(tool: ToolDefinition, body: Record<string, unknown>): Record<string, unknown>;
   /** Makes the checks that apply to new calls but not to replays of earlier ones. @throws ServiceError */
-  admit(call: ToolCall): void;
+  admit(call: NewCall): void;
+  /** The checks of `admit` for a call that runs later: the account may be running as many calls as it can. @throws ServiceError */
+  admitLater(call: NewCall): void;
 }
 
 export interface AdmissionDependencies {
@@ -36,6 +41,28 @@ export interface AdmissionDependencies {
 export function createAdmission({ registry, outages, timeouts, limits }: AdmissionDependencies): Admission {
   const compile = createValidator();
   const validators = new Map([...registry].map(([name, tool]) => [name, compile(tool.input, tool.check)]));
+
+  function admitLater({ caller: { account, key }, tool, max }: NewCall): void {
+    outages.refuse();
+    const { balance, reserved, pausedUntil } = account;
+    if (pausedUntil !== undefined && pausedUntil > new Date())
+      throw new ServiceError('rate_limited', {
+        detail: 'Too many calls of this account ended without a result in the last 24 hours.',
+        retryAfter: Math.ceil((pausedUntil.getTime() - Date.now()) / 1000),
+      });
+    if (tool.price > max) throw new ServiceError('price_above_max');
+    const available = balance - reserved;
+    if (available < tool.price) {
+      const detail = describeShortage(tool.price, available);
+      throw new ServiceError('insufficient_credits', { detail, available, cost: tool.price });
+    }
+    const budget = key && exceededBudget(budgetOf(key), account.keySpend, tool.price, new Date());
+    if (budget !== null) {
+      const detail = describeBudget(budget, tool.price);
+      throw new ServiceError('key_budget_exceeded', { detail, cost: tool.price, budget });
+    }
+    timeouts.check(account._id);
+  }
 
   return {
     authorize({ account, key }, tool) {
@@ -54,28 +81,16 @@ export function createAdmission({ registry, outages, timeouts, limits }: Admissi
       return input;
     },
 
-    admit({ caller: { account, key }, tool, max }) {
-      outages.refuse();
-      const { balance, reserved, running, pausedUntil } = account;
-      if (pausedUntil !== undefined && pausedUntil > new Date())
-        throw new ServiceError('rate_limited', {
-          detail: 'Too many calls of this account ended without a result in the last 24 hours.',
-          retryAfter: Math.ceil((pausedUntil.getTime() - Date.now()) / 1000),
-        });
-      if (tool.price > max) throw new ServiceError('price_above_max');
-      const available = balance - reserved;
-      if (available < tool.price) {
-        const detail = describeShortage(tool.price, available);
-        throw new ServiceError('insufficient_credits', { detail, available, cost: tool.price });
-      }
-      const budget = key && exceededBudget(budgetOf(key), account.keySpend, tool.price, new Date());
-      if (budget !== null) {
-        const detail = describeBudget(budget, tool.price);
-        throw new ServiceError('key_budget_exceeded', { detail, cost: tool.price, budget });
-      }
-      if (limits.RATE_LIMIT !== null && (running[tool.pool] ?? 0) >= MAX_RUNNING)
+    admitLater,
+
+    admit(call) {
+      const {
+        caller: { account },
+        tool,
+      } = call;
+      admitLater(call);
+      if (limits.RATE_LIMIT !== null && (account.running[tool.pool] ?? 0) >= MAX_RUNNING)
         throw new ServiceError('rate_limited', { detail: 'The account has too many running calls.' });
-      timeouts.check(account._id);
     },
   };
 }

@@ -43,7 +43,11 @@ export async function deliver(
  * Builds the response of the HTTP API. The body of a result is either the stored JSON, byte for byte, or the bytes of its file
  * if the Accept header ranks the file's type above JSON.
  */
-export function respond(ctx: Context, tool: ToolDefinition, answer: Answer): void {
+export function respond(
+  ctx: Context,
+  tool: Pick<ToolDefinition, 'name' | 'raw'>,
+  answer: Pick<Answer, 'ending' | 'available' | 'replayed' | 'charged' | 'requestId'>,
+): void {
   const { ending, available, replayed, charged } = answer;
   ctx.set('X-Credits-Charged', String(charged));
   if (available !== null) ctx.set('X-Credits-Remaining', String(available));
@@ -74,7 +78,7 @@ const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
 /** Sends the file of a result, and its other output fields as headers. @returns false if the caller prefers JSON */
 function sendRaw(
   ctx: Context,
-  tool: ToolDefinition,
+  tool: Pick<ToolDefinition, 'name'>,
   raw: NonNullable<ToolDefinition['raw']>,
   json: string | Buffer,
 ): boolean {

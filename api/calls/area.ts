@@ -16,6 +16,7 @@ import type { InternalPort } from '../internalPort.ts';
 import { createTimeoutLimit } from './admission.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
 import { createFastLane } from './fastLane.ts';
+import { createReplaySlots } from './replaySlots.ts';
 import { createRetention } from './retention.ts';
 import { createToolCallService } from './run.ts';
 import { toolRoutes } from './toolRoutes.ts';
@@ -38,6 +39,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
   const contents = open.adopt(createCallContents(store, keyring, onError, onLeftOut), (it) => it.close());
   const onFault = (error: unknown) => log.warn({ err: error }, 'Temporal is unreachable; retrying');
   const workflow = createCallWorkflow(client, onFault, createFastLane(env.FAST_LANE_URLS, keyring));
+  const replaySlots = createReplaySlots();
   const toolCallService = createToolCallService({
     registry,
     workflow,
@@ -49,6 +51,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     answers,
     paybacks: createPaybacks({ store, ledger, accounts }),
     contents,
+    replaySlots,
     retention: createRetention({ workflow, store, limit: env.RATE_LIMIT, log }),
     outages,
     timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
@@ -64,7 +67,9 @@ export async function createCallsArea(core: ApiCore, services: Services) {
   const uploads = createUploadLimit();
   return {
     toolCallService,
+    workflow,
     contents,
+    replaySlots,
     uploads,
     routes: (router: Router<State>) =>
       toolRoutes(router, {

@@ -8,6 +8,7 @@ import {
 } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { callOptions } from '../../platform/temporal/callStart.ts';
+import { deleteHistory } from '../../platform/temporal/deleteHistory.ts';
 import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { inClientSpan } from '../../platform/trace.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
@@ -22,8 +23,6 @@ const OPERATION_MS = 5000;
 /** How often and at which interval a cancellation is repeated: the workflow of an accepted call may not have started. */
 const CANCEL_ATTEMPTS = 5;
 const CANCEL_INTERVAL_MS = 200;
-/** Time limit for the deletion of a history. */
-const DELETE_MS = 10_000;
 /** Duration of the first poll for a result; each further poll is twice as long. */
 const FIRST_POLL_MS = 3000;
 /** The Temporal server's own limit for a long poll (`history.longPollExpirationInterval`). */
@@ -185,12 +184,6 @@ export function createCallWorkflow(
       }
     },
 
-    async deleteHistory(callId) {
-      const { namespace } = client.options;
-      const workflowExecution = { workflowId: workflowIds.call(callId) };
-      await client.connection.withDeadline(Date.now() + DELETE_MS, () =>
-        client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution }),
-      );
-    },
+    deleteHistory: (callId) => deleteHistory(client, workflowIds.call(callId)),
   };
 }

@@ -1,24 +1,16 @@
 import type { Logger } from 'pino';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
-import { usageOf } from '../../store/billing/usage.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { expireStored, type ResultReference } from '../../store/calls/results.ts';
+import { createUnchargedCalls } from '../../store/calls/unchargedCalls.ts';
 import { createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { TRIAL_ACCOUNT } from '../trial/trialAccount.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 
-/**
- * Number of calls of an account that may end without a charge in a day, in addition to its charged calls of the day
- * (UTC). Each leaves a document for a week.
- */
-export const FREE_ENDS = 5000;
-/** Number of these calls whose histories stay in Temporal if their Idempotency-Keys stay in use. */
+/** Number of calls of an account without a charge in a day whose histories stay in Temporal if their Idempotency-Keys stay in use. */
 const KEPT_HISTORIES = 500;
-const DAY_SECONDS = 86_400;
-/** Number of calls after which an account above the limit is checked again. */
-const CHECK_EVERY = 100;
 const KB = 1024;
 /** Maximum size in KB of the results that are kept for replays, of one account and of all, in the time of a key. */
 export const KEPT_KB = { account: 1024 * 1024, installation: 50 * 1024 * 1024 } as const;
@@ -56,40 +48,23 @@ interface Dependencies {
 const isOurFault = (code: ErrorCode): boolean => code === 'internal';
 
 export function createRetention({ workflow, store, limit, log }: Dependencies): Retention {
+  const unchargedCalls = createUnchargedCalls(store, limit, (paused) =>
+    log.warn(paused, 'too many calls without a charge; the account is paused'),
+  );
   const counter = (name: string, max: number, seconds: number) =>
     createCounter(store, { name, max, seconds });
   const counters =
     limit === null
       ? null
       : {
-          uncharged: counter('uncharged', FREE_ENDS, DAY_SECONDS),
           keptOfAccount: counter('kept-results', KEPT_KB.account, KEPT_SECONDS),
           keptOfAll: counter('kept-results-of', KEPT_KB.installation, KEPT_SECONDS),
         };
 
-  /** Counts a call of an account. @returns the number of calls in the window, and the milliseconds until it ends */
-  async function countUncharged(accountId: string): Promise<{ calls: number; msLeft: number }> {
-    if (counters === null) return { calls: 0, msLeft: 0 };
-    const { consumedPoints, msBeforeNext } = await counters.uncharged.penalty(accountId);
-    return { calls: consumedPoints, msLeft: msBeforeNext };
-  }
-
-  /** Pauses an account if too many of its calls ended without a charge. */
-  async function pauseIfAbove(accountId: string, calls: number, msLeft: number): Promise<void> {
-    if (calls <= FREE_ENDS || calls % CHECK_EVERY !== 1) return;
-    const today = await usageOf(store, accountId, 1);
-    const charged = today.flatMap(({ tools }) => tools).reduce((sum, { succeeded }) => sum + succeeded, 0);
-    if (calls <= FREE_ENDS + charged) return;
-    const pausedUntil = new Date(Date.now() + msLeft);
-    await store.accounts.updateOne({ _id: accountId }, { $set: { pausedUntil } });
-    log.warn({ accountId, calls, pausedUntil }, 'too many calls without a charge; the account is paused');
-  }
-
   async function endUncharged(callId: string, accountId: string, code: ErrorCode): Promise<void> {
     // A lack of workers is not the caller's fault, and the trial account is shared by all visitors.
     const isCounted = ERRORS[code].status !== 503 && accountId !== TRIAL_ACCOUNT;
-    const { calls, msLeft } = isCounted ? await countUncharged(accountId) : { calls: 0, msLeft: 0 };
-    await pauseIfAbove(accountId, calls, msLeft);
+    const calls = isCounted ? await unchargedCalls.count(accountId) : 0;
     const row = await store.calls.findOne({ _id: callId }, { projection: { idempotency: 1 } });
     // The history contains the error that a replay repeats.
     if (row?.idempotency === undefined || calls > KEPT_HISTORIES) await workflow.deleteHistory(callId);

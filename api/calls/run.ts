@@ -1,11 +1,6 @@
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
-import {
-  createFairSemaphore,
-  createSemaphorePerHolder,
-  type FairSemaphore,
-  type Slot,
-} from '../../platform/semaphores.ts';
+import { createFairSemaphore, type FairSemaphore, type Slot } from '../../platform/semaphores.ts';
 import type { Env } from '../../schemas/env.ts';
 import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Pool } from '../../schemas/pools.ts';
@@ -22,12 +17,13 @@ import type { CallWorkflow, FailedEnd, WorkflowEnd } from './callWorkflow.ts';
 import type { Outages } from './outages.ts';
 import { begin, canReplay, createCallRecords, openInput, type Recorded, type Run } from './recordCall.ts';
 import { createRefunds, isReplayable, type RefundDependencies } from './refunds.ts';
+import type { ReplaySlots } from './replaySlots.ts';
 import type { Retention } from './retention.ts';
 import { createStartWorkflow } from './startWorkflow.ts';
 import { type Answer, type CallOutcome, OVERHEAD_MS, policyOf, type ToolCall } from './toolCall.ts';
 
 /** Runs tool calls: those of the API route, of the MCP endpoint, of the dashboard and of the trial. */
-export interface ToolCallService extends Pick<Admission, 'authorize' | 'validate'> {
+export interface ToolCallService extends Pick<Admission, 'authorize' | 'validate' | 'admitLater'> {
   /**
    * Runs a call, or replays the earlier call with the same Idempotency-Key. @throws ServiceError for calls that were
    * not started
@@ -46,6 +42,7 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   deleteInput(reference: ResultReference): Promise<void>;
   contents: Pick<CallContents, 'keep'>;
   retention: Retention;
+  replaySlots: ReplaySlots;
   outages: Pick<Outages, 'refuse' | 'nextOutage'>;
   vault: Vault;
   keyring: Keyring;
@@ -57,15 +54,6 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
 
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a slot. */
 const SLOT_WAIT_SHARE = 0.5;
-/**
- * Maximum number of stored results of one account that a process replays at the same time, from reading them to the end of
- * the response. The largest have 50 MB.
- */
-const MAX_REPLAYS = 4;
-/** Maximum number of stored results that a process reads for replays at the same time; copies of each are in memory then. */
-const MAX_READS = 4;
-const REPLAY_WAIT_MS = 10_000;
-const REPLAY_RETRY_S = 5;
 
 /** Creates the steps of a call, here in the order in which a call takes them. */
 export function createToolCallService(deps: Dependencies): ToolCallService {
@@ -76,8 +64,6 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   const admission = createAdmission(deps);
   const slots = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
   const queues = new Map<Pool | 'fast', FairSemaphore>();
-  const replays = createSemaphorePerHolder(MAX_REPLAYS);
-  const reads = createFairSemaphore(MAX_READS);
 
   async function run(call: ToolCall): Promise<Answer> {
     const run = begin(call);
@@ -179,43 +165,16 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   }
 
   async function readResult(recorded: Recorded, result: CallResult): Promise<CallOutcome> {
-    const { row, replayed, deadline } = recorded;
+    const { row, replayed, deadline, call } = recorded;
     // A small result is part of the workflow's own.
     const stored = 'stored' in result.result ? result.result.stored : null;
     using read = new DisposableStack();
     if (replayed && stored !== null && row.pendingAnswer === undefined)
-      read.use(await takeReplaySlot(recorded));
+      read.use(await deps.replaySlots.acquire(row.accountId, call.hangup));
     const outcome = await refunds.resultOrRefund(row, result, deadline);
     if (!replayed && isReplayable(row) && stored !== null && 'output' in outcome.ending)
       void retention.stored(row.accountId, stored, outcome.ending.output.length);
     return outcome;
-  }
-
-  /**
-   * Waits until a stored result may be replayed. That slot is free again when the response has ended.
-   *
-   * @returns the slot for reading the result
-   * @throws ServiceError rate_limited, pool_busy
-   */
-  async function takeReplaySlot({ row, call: { hangup } }: Recorded): Promise<Disposable> {
-    const signal = AbortSignal.any([hangup, AbortSignal.timeout(REPLAY_WAIT_MS)]);
-    const slot = await replays.acquire(row.accountId, signal).catch((error) => {
-      throw new ServiceError('rate_limited', {
-        detail: `At most ${MAX_REPLAYS} large results of an account are replayed at the same time.`,
-        retryAfter: REPLAY_RETRY_S,
-        cause: error,
-      });
-    });
-    const leave = () => slot[Symbol.dispose]();
-    if (hangup.aborted) leave();
-    else hangup.addEventListener('abort', leave, { once: true });
-    return await reads.acquire(row.accountId, signal).catch((error) => {
-      throw new ServiceError('pool_busy', {
-        detail: 'Many large results are being replayed. Try again in a few seconds.',
-        retryAfter: REPLAY_RETRY_S,
-        cause: error,
-      });
-    });
   }
 
   /** Settles a call whose workflow ended without a result. */
@@ -290,6 +249,6 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     });
   }
 
-  const { authorize, validate } = admission;
-  return { authorize, validate, run, cancel: workflow.cancelForOwner, step: workflow.step };
+  const { authorize, validate, admitLater } = admission;
+  return { authorize, validate, admitLater, run, cancel: workflow.cancelForOwner, step: workflow.step };
 }

@@ -8,9 +8,9 @@ import { startPhases } from '../http/phases.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
 import { deliver, respond } from './answer.ts';
+import { idempotencyKey, maxCredits } from './callHeaders.ts';
 import type { Outages } from './outages.ts';
 import type { ToolCallService } from './run.ts';
-import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from './toolCall.ts';
 
 export const DEFAULT_BODY_BYTES = 1_048_576;
 
@@ -21,22 +21,6 @@ interface Dependencies {
   uploads: UploadLimit;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
-}
-
-function idempotencyKey(ctx: Context): string | null {
-  const key = ctx.req.headers['idempotency-key'];
-  if (key === undefined) return null;
-  if (!isIdempotencyKey(key))
-    throw new ServiceError('invalid_header', { detail: `Idempotency-Key ${IDEMPOTENCY_KEY_RULE}.` });
-  return key;
-}
-
-function maxCredits(ctx: Context): number {
-  const text = ctx.req.headers['x-max-credits'];
-  if (text === undefined) return Number.POSITIVE_INFINITY;
-  if (typeof text !== 'string' || !/^\d{1,15}$/.test(text))
-    throw new ServiceError('invalid_header', { detail: 'X-Max-Credits must be a whole number of credits.' });
-  return Number(text);
 }
 
 /** Registers the route through which all tools are called. */

@@ -25,21 +25,21 @@ export async function startDispatch(client: Client, accountId: string): Promise<
 }
 
 /**
- * Starts dispatches in the background, so that no response waits for Temporal. While a signal for an account is being
- * sent, further requests for that account are merged into one more signal.
+ * Makes requests to Temporal in the background, so that no response waits for it. While a request for an account is being
+ * sent, further ones for that account are merged into one more.
  *
- * @param onError receives the errors of signals that could not be sent; the sweeper then finds the events
+ * @param onError receives the errors of requests that could not be sent; the sweeper then finds what they were about
  */
-export function createBackgroundDispatch(
-  client: Client,
+export function inBackground(
+  request: (accountId: string) => Promise<void>,
   onError: (error: unknown) => void,
 ): (accountId: string) => void {
-  /** The accounts for which a signal is being sent, and whether another signal has been requested since. */
+  /** The accounts for which a request is being sent, and whether another one has been made since. */
   const sending = new Map<string, boolean>();
   async function send(accountId: string): Promise<void> {
     do {
       sending.set(accountId, false);
-      await startDispatch(client, accountId).catch(onError);
+      await request(accountId).catch(onError);
     } while (sending.get(accountId));
     sending.delete(accountId);
   }
@@ -48,3 +48,9 @@ export function createBackgroundDispatch(
     else void send(accountId);
   };
 }
+
+/** Starts the dispatches of accounts in the background. */
+export const createBackgroundDispatch = (
+  client: Client,
+  onError: (error: unknown) => void,
+): ((accountId: string) => void) => inBackground((accountId) => startDispatch(client, accountId), onError);

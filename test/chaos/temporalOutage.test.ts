@@ -4,6 +4,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createCallWorkflow } from '../../api/calls/callWorkflow.ts';
+import { createReplaySlots } from '../../api/calls/replaySlots.ts';
 import { createRetention } from '../../api/calls/retention.ts';
 import { createToolCallService } from '../../api/calls/run.ts';
 import type { ToolCall } from '../../api/calls/toolCall.ts';
@@ -63,6 +64,7 @@ async function openCalls(
   const workflow = createCallWorkflow(client, (error) => log.warn(error));
   const accounts = createAccounts(store);
   const toolCallService = createToolCallService({
+    replaySlots: createReplaySlots(),
     registry: await loadRegistry(),
     workflow,
     accounts,

@@ -4,6 +4,7 @@ import { Client } from '@temporalio/client';
 import pino from 'pino';
 import { deliver } from '../../api/calls/answer.ts';
 import { createCallWorkflow } from '../../api/calls/callWorkflow.ts';
+import { createReplaySlots } from '../../api/calls/replaySlots.ts';
 import { createRetention } from '../../api/calls/retention.ts';
 import { createToolCallService } from '../../api/calls/run.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
@@ -120,6 +121,7 @@ export async function startApi(world: World): Promise<Api> {
   const client = new Client({ connection: connectTo(temporal, step), namespace: 'schedules' });
   const workflow = createCallWorkflow(client, ignore);
   const service = createToolCallService({
+    replaySlots: createReplaySlots(),
     registry: new Map([[httpRequest.name, httpRequest]]),
     workflow,
     calls: createCalls(store),

@@ -1,0 +1,51 @@
+import { createFairSemaphore, createSemaphorePerHolder } from '../../platform/semaphores.ts';
+import { ServiceError } from '../../schemas/errors.ts';
+
+/**
+ * Maximum number of stored results of one account that a process replays at the same time, from reading them to the end of
+ * the response. The largest have 50 MB.
+ */
+const MAX_REPLAYS = 4;
+/** Maximum number of stored results that a process reads for replays at the same time; copies of each are in memory then. */
+const MAX_READS = 4;
+const REPLAY_WAIT_MS = 10_000;
+const REPLAY_RETRY_S = 5;
+
+/** Bounds the memory of responses with stored results: replays of calls, and results of jobs. */
+export interface ReplaySlots {
+  /**
+   * Waits until a stored result may be replayed. That slot is free again when the response has ended.
+   *
+   * @param hangup aborted when the response has ended
+   * @returns the slot for reading the result
+   * @throws ServiceError rate_limited, pool_busy
+   */
+  acquire(accountId: string, hangup: AbortSignal): Promise<Disposable>;
+}
+
+export function createReplaySlots(): ReplaySlots {
+  const replays = createSemaphorePerHolder(MAX_REPLAYS);
+  const reads = createFairSemaphore(MAX_READS);
+  return {
+    async acquire(accountId, hangup) {
+      const signal = AbortSignal.any([hangup, AbortSignal.timeout(REPLAY_WAIT_MS)]);
+      const slot = await replays.acquire(accountId, signal).catch((error) => {
+        throw new ServiceError('rate_limited', {
+          detail: `At most ${MAX_REPLAYS} large results of an account are replayed at the same time.`,
+          retryAfter: REPLAY_RETRY_S,
+          cause: error,
+        });
+      });
+      const leave = () => slot[Symbol.dispose]();
+      if (hangup.aborted) leave();
+      else hangup.addEventListener('abort', leave, { once: true });
+      return await reads.acquire(accountId, signal).catch((error) => {
+        throw new ServiceError('pool_busy', {
+          detail: 'Many large results are being replayed. Try again in a few seconds.',
+          retryAfter: REPLAY_RETRY_S,
+          cause: error,
+        });
+      });
+    },
+  };
+}
