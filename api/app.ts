@@ -9,6 +9,7 @@ import { createApplication } from './http/application.ts';
 import { createCodecArea } from './http/codecRoutes.ts';
 import type { State } from './http/context.ts';
 import type { InternalPort } from './internalPort.ts';
+import { createJobsArea } from './jobs/area.ts';
 import { createMailArea } from './mail/area.ts';
 import { createMcpArea } from './mcp/area.ts';
 import { createOpenapiArea } from './openapi/area.ts';
@@ -38,6 +39,8 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     createSiteArea(core, billing),
     status,
     createTrialArea(core, { ...internal, ...calls }),
+    // Before the calls, because it takes tool calls that prefer an asynchronous response.
+    createJobsArea(core, { ...calls, ...auth }),
     calls,
     createMcpArea(core, { ...internal, ...calls, ...auth }),
     account,

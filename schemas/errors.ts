@@ -88,6 +88,11 @@ export const ERRORS = {
     detail: 'The API key is revoked or has expired, so that it cannot be changed.',
   },
   endpoint_disabled: { status: 409, title: 'Endpoint disabled', detail: 'The webhook endpoint is disabled.' },
+  not_finished: {
+    status: 409,
+    title: 'Not finished',
+    detail: 'The job has not ended yet, so that it has no result.',
+  },
   limit_reached: {
     status: 409,
     title: 'Limit reached',

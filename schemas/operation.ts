@@ -2,6 +2,14 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import type { ErrorCode } from './errors.ts';
 import type { ObjectSchema } from './tool.ts';
 
+/** JSON Schema of an object with any properties: the output of one of several tools. */
+interface OpenSchema extends Omit<ObjectSchema, 'additionalProperties'> {
+  readonly type: 'object';
+  readonly properties: ObjectSchema['properties'];
+  readonly required: readonly string[];
+  readonly additionalProperties: true;
+}
+
 /**
  * An HTTP operation other than a tool call. Its route, validation and entry in the API reference derive from this
  * definition. The type parameters derive from its schemas, so that its handler is fully typed.
@@ -16,16 +24,16 @@ export interface Operation<Query = unknown, Body = unknown, Result = unknown> {
   description?: string;
   tag: string;
   /**
-   * Required authentication. `account`: a dashboard session or a key with the scope `account`. `none`: no
-   * authentication.
+   * Required authentication. `account`: a dashboard session or a key with the scope `account`. `tools`: a key with the scope
+   * `tools`. `none`: no authentication.
    */
-  auth: 'none' | 'account';
+  auth: 'none' | 'account' | 'tools';
   query?: ObjectSchema;
   body?: ObjectSchema;
   /** Status and body schema of the successful response. Without a schema the response has no body. */
   success: {
-    status: 200 | 201 | 204;
-    schema?: ObjectSchema;
+    status: 200 | 201 | 202 | 204;
+    schema?: ObjectSchema | OpenSchema;
     /** Media types of the response that are offered in addition to JSON. */
     alsoAs?: readonly string[];
   };
@@ -46,7 +54,7 @@ type TypeOf<S> = S extends JSONSchema ? FromSchema<S> : never;
 export function defineOperation<
   const Q extends ObjectSchema = EmptyObject,
   const B extends ObjectSchema = EmptyObject,
-  const S extends ObjectSchema = never,
+  const S extends ObjectSchema | OpenSchema = never,
 >(
   definition: Omit<Operation, 'query' | 'body' | 'success' | 'types'> & {
     query?: Q;

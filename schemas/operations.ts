@@ -1,10 +1,12 @@
 import { ACCOUNT_OPERATIONS } from './account.ts';
+import { JOB_OPERATIONS } from './jobs.ts';
 import { META_OPERATIONS } from './meta.ts';
 import type { Operation } from './operation.ts';
 import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 
 /** All operations in the API reference except tool calls. */
 export const OPERATIONS: readonly Operation[] = [
+  ...JOB_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
   ...META_OPERATIONS,

@@ -40,7 +40,7 @@ export async function createOrchestrator(core: WorkerCore): Promise<PoolOptions 
     return await audit(owned.adopt(await openStore(mongodbUri(env), AUDIT_TIMEOUT_MS), (it) => it.close()));
   };
   return {
-    ...(await orchestratorWorker(store, ledger, client, env, runAudit, onSweep, onError)),
+    ...(await orchestratorWorker(store, keyring, ledger, client, env, runAudit, onSweep, onError)),
     build: env.BUILD_ID === null ? null : createBuild(client, env.BUILD_ID),
   };
 }

@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { ResourceBasedController, type WorkerOptions, type WorkflowBundle } from '@temporalio/worker';
+import {
+  createCallbackActivities,
+  createCallbackDelivery,
+} from '../activities/callJobs/callbackActivities.ts';
+import { createJobActivities } from '../activities/callJobs/jobActivities.ts';
+import { createJobSweep } from '../activities/callJobs/sweepJobs.ts';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
 import {
   createAllowanceActivities,
@@ -17,14 +23,22 @@ import {
   createEndpointActivities,
   type DeliveryServices,
 } from '../activities/webhooks/endpointActivities.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { deleteHistory } from '../platform/temporal/deleteHistory.ts';
 import type { Env } from '../schemas/env.ts';
 import { type Lane, lanesOf, POOL_TABLE, POOLS, type Pool } from '../schemas/pools.ts';
 import type { Registry } from '../schemas/registry.ts';
+import { createCalls } from '../store/calls/calls.ts';
+import { createResults, mongodbPieces } from '../store/calls/results.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
+import { createUnchargedCalls } from '../store/calls/unchargedCalls.ts';
+import { createCallbackSecrets } from '../store/jobs/callbackSecrets.ts';
+import { createJobs } from '../store/jobs/jobs.ts';
+import { createJobStorage } from '../store/jobs/storedBytes.ts';
 import type { Audit } from '../store/ledger/audit.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
-import { TASK_QUEUES, toolQueue, WORKFLOWS } from '../workflows/contract.ts';
+import { TASK_QUEUES, toolQueue, WAIT_FOR_WORKER, WORKFLOWS } from '../workflows/contract.ts';
 import type { LedgerActivities } from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
@@ -144,7 +158,7 @@ export async function toolWorker(
   });
   return {
     taskQueue: toolQueue(pool),
-    activities,
+    activities: { ...activities, [WAIT_FOR_WORKER]: async () => undefined },
     lanes,
     shutdownGraceTime: SHUTDOWN_GRACE,
     ...(fastLane !== null && { startCall: fastLane.start }),
@@ -161,14 +175,25 @@ export const deliversToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolea
 /** Options of the worker that runs the workflows and their local activities. */
 export async function orchestratorWorker(
   store: Store,
+  keyring: Keyring,
   ledger: Ledger,
   client: Client,
-  env: Pick<Env, 'BUILD_ID' | 'NODE_ENV' | 'WEBHOOK_RETRY_SCHEDULE'>,
+  env: Pick<Env, 'BUILD_ID' | 'NODE_ENV' | 'RATE_LIMIT' | 'WEBHOOK_RETRY_SCHEDULE'>,
   runAudit: () => Promise<Audit>,
   onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
 ): Promise<PoolOptions> {
   const notifier = createEndpointNotifier(client, deliversToLocalhost(env));
+  const jobs = createJobs(store);
+  const jobActivities = createJobActivities({
+    store,
+    jobs,
+    calls: createCalls(store),
+    results: createResults(mongodbPieces(store), keyring),
+    storage: createJobStorage(store, env.RATE_LIMIT),
+    uncharged: createUnchargedCalls(store, env.RATE_LIMIT, onError),
+    deleteHistory: (workflowId) => deleteHistory(client, workflowId),
+  });
   return {
     taskQueue: TASK_QUEUES.orchestrator,
     workflowBundle: await loadWorkflowBundle(onError),
@@ -177,6 +202,9 @@ export async function orchestratorWorker(
       ...createDispatchActivities(store, notifier),
       ...createEndpointActivities(store, env.WEBHOOK_RETRY_SCHEDULE),
       ...createMaintenanceActivities(store, ledger, client, notifier, onSweep, env.BUILD_ID !== null),
+      ...jobActivities,
+      ...createCallbackActivities(store, jobs, env.WEBHOOK_RETRY_SCHEDULE),
+      ...createJobSweep({ store, ledger, client, endJob: jobActivities.endJob }),
       ...createAllowanceActivities(store),
       ...createAuditActivities(store, runAudit),
     },
@@ -189,7 +217,13 @@ export async function orchestratorWorker(
 /** Options of the worker that posts to webhook endpoints. */
 export const deliveryWorker = (services: DeliveryServices): PoolOptions => ({
   taskQueue: TASK_QUEUES.delivery,
-  activities: createDeliveryActivities(services),
+  activities: {
+    ...createDeliveryActivities(services),
+    ...createCallbackDelivery({
+      ...services,
+      secrets: createCallbackSecrets(services.store, services.keyring),
+    }),
+  },
   maxConcurrentActivityTaskExecutions: DELIVERY_SLOTS,
   // Longer than a webhook attempt, which takes at most 10 s.
   shutdownGraceTime: '20s',

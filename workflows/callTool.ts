@@ -15,7 +15,15 @@ import {
 } from '@temporalio/workflow';
 import { CALL_ERRORS, describeShortage } from '../schemas/callErrors.ts';
 import type { ReserveResult } from '../store/ledger/ledger.ts';
-import { isCallFailure, laneOf, TASK_QUEUES, toolQueue, WORKER_DEPLOYMENT, workflowIds } from './contract.ts';
+import {
+  isCallFailure,
+  JOB_PRIORITY,
+  laneOf,
+  TASK_QUEUES,
+  toolQueue,
+  WORKER_DEPLOYMENT,
+  workflowIds,
+} from './contract.ts';
 import { dispatchEvents } from './dispatchEvents.ts';
 import type {
   CallFailure,
@@ -190,7 +198,10 @@ async function runTool(
           taskQueue: toolQueue(policy.pool, laneOf(policy, running)),
           scheduleToStartTimeout: policy.queueMs,
           heartbeatTimeout: HEARTBEAT_TIMEOUT,
-          priority: priorityOf(call.accountId, policy.price, running),
+          priority: {
+            ...priorityOf(call.accountId, policy.price, running),
+            ...(policy.isJob && { priorityKey: JOB_PRIORITY }),
+          },
         });
   const tool = activities[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
@@ -235,11 +246,15 @@ async function startChildDispatch(callId: string, accountId: string): Promise<vo
  * processes are killed. The response follows from the recorded state of the call, so a refunded call never returns
  * output.
  *
+ * @param startedAt when the time of the call began, in epoch milliseconds: for a job, when it got a worker
  * @throws ApplicationFailure whose type is the error code
  */
-export async function callTool(call: CallRequest): Promise<CallResult> {
+export async function callTool(
+  call: CallRequest,
+  startedAt = workflowInfo().startTime.getTime(),
+): Promise<CallResult> {
   const { callId, accountId, requestId, policy, key } = call;
-  const { tool, pool, price, maxRunning } = policy;
+  const { tool, pool, price, maxRunning, isJob } = policy;
 
   const refund = async (cause: Refusal): Promise<ApplicationFailure> => {
     const release = !(policy.finalCodes.includes(cause.code) || (policy.actsOnWorld && cause.mayHaveStarted));
@@ -257,7 +272,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   });
   let held: ReserveResult;
   try {
-    held = await reserve({ callId, accountId, tool, pool, price, maxRunning, key });
+    held = await reserve({ callId, accountId, tool, pool: isJob ? 'jobs' : pool, price, maxRunning, key });
   } catch (error) {
     throw await refund({ ...toRefusal(error), mayHaveStarted: false });
   }
@@ -268,7 +283,7 @@ export async function callTool(call: CallRequest): Promise<CallResult> {
   const { nonce, running } = held.status === 'held' ? held : { nonce: NO_HOLD, running: undefined };
   // `Date.now()` of a workflow lags behind by some seconds while a local activity is retried, so the activity
   // `reserve` also enforces the deadline by the clock of its worker.
-  const remainingMs = policy.deadlineMs - (Date.now() - workflowInfo().startTime.getTime());
+  const remainingMs = policy.deadlineMs - (Date.now() - startedAt);
   if (remainingMs <= 0) throw await refund({ ...DEADLINE, mayHaveStarted: false });
 
   let answer: ToolAnswer;

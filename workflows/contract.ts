@@ -2,8 +2,9 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { EventKind } from '../schemas/events.ts';
 import type { Lane, Pool } from '../schemas/pools.ts';
+import type { CallPolicy } from '../store/calls/callPolicy.ts';
 import type { Resend } from '../store/webhooks/deliveries.ts';
-import type { CallFailure, CallPolicy } from './types.ts';
+import type { CallFailure } from './types.ts';
 
 /**
  * The names that workflows, workers and clients use with Temporal. Running workflows and recorded histories contain
@@ -12,10 +13,13 @@ import type { CallFailure, CallPolicy } from './types.ts';
 
 /** Names of the workflow types. They are the exports of `index.ts`; test/architecture.test.ts compares the two. */
 export const WORKFLOWS = {
+  accountJobs: 'accountJobs',
   allowance: 'allowance',
   audit: 'audit',
   callTool: 'callTool',
+  deliverCallback: 'deliverCallback',
   dispatchEvents: 'dispatchEvents',
+  runJob: 'runJob',
   sweep: 'sweep',
   webhookEndpoint: 'webhookEndpoint',
 } as const;
@@ -39,7 +43,9 @@ export const WORKER_DEPLOYMENT = 'orchestrator';
  * Returns the lane of a call. @param running calls of its account in the pool, including this one; missing in older
  * histories
  */
-export function laneOf({ isFast }: Pick<CallPolicy, 'isFast'>, running = 1): Lane {
+export function laneOf({ isFast, isJob }: Pick<CallPolicy, 'isFast' | 'isJob'>, running = 1): Lane {
+  // The other lanes have slots for which no synchronous call waits long.
+  if (isJob) return 'further';
   if (isFast === true) return 'fast';
   // Calls that an API without lanes accepted have no `isFast`.
   return isFast === undefined || running <= 1 ? 'first' : 'further';
@@ -51,6 +57,10 @@ export const toolQueue = (pool: Pool, lane: Lane = 'first'): string =>
 
 export const workflowIds = {
   call: (callId: string): string => callId,
+  /** Id of the workflow that starts the jobs of an account. */
+  accountJobs: (accountId: string): string => `jobs-${accountId}`,
+  /** Id of the workflow that delivers the callback of a job. */
+  callback: (jobId: string): string => `callback-${jobId}`,
   webhookEndpoint: (endpointId: string): string => `webhook-${endpointId}`,
   /** Id of the workflow that dispatches the events of one call's settlement. */
   dispatchForCall: (callId: string): string => `dispatch-call-${callId}`,
@@ -98,4 +108,32 @@ export const webhookEndpointOptions = (endpointId: string) => ({
   taskQueue: TASK_QUEUES.orchestrator,
   args: [endpointId] as [string],
   priority: { fairnessKey: endpointId },
+});
+
+/**
+ * Priority of jobs in every task queue: the lowest, so that the Temporal server hands out a job only while no synchronous call
+ * waits, whose priority is 3.
+ */
+export const JOB_PRIORITY = 5;
+
+/** Activity of every tool worker that does nothing: it is executed when the worker has a free slot. */
+export const WAIT_FOR_WORKER = 'waitForWorker';
+
+/** Signal to `accountJobs`: the account has more jobs. */
+export const moreJobs = defineSignal('moreJobs');
+
+/** Options with which every client starts the workflow of an account's jobs. */
+export const accountJobsOptions = (accountId: string) => ({
+  workflowId: workflowIds.accountJobs(accountId),
+  taskQueue: TASK_QUEUES.orchestrator,
+  args: [accountId] as [string],
+  priority: { priorityKey: JOB_PRIORITY, fairnessKey: accountId },
+});
+
+/** Options with which the workflow of a job's callback is started. */
+export const callbackOptions = (jobId: string, accountId: string) => ({
+  workflowId: workflowIds.callback(jobId),
+  taskQueue: TASK_QUEUES.orchestrator,
+  args: [jobId, accountId] as [string, string],
+  priority: { priorityKey: JOB_PRIORITY, fairnessKey: accountId },
 });

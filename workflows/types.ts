@@ -1,37 +1,10 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
 import type { ToolTimes } from '../store/accounts/accountDocs.ts';
+import type { CallPolicy } from '../store/calls/callPolicy.ts';
 import type { ResultReference } from '../store/calls/results.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
 import type { KeyBudget } from '../store/ledger/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
-
-/**
- * Limits and price of a call, fixed when the API accepts the call. A later change of a price, tool or timeout
- * therefore affects neither workflow code nor running calls. All times are in milliseconds.
- */
-export interface CallPolicy extends Pick<Reservation, 'tool' | 'pool' | 'price' | 'maxRunning'> {
-  /**
-   * Maximum number of attempts, including the first, if a worker dies during the call; 1 for calls with side effects
-   * outside the service (`actsOnWorld`).
-   */
-  attempts: number;
-  /** Whether the tool takes only milliseconds (`fast`); missing in older histories. */
-  isFast?: boolean | undefined;
-  /** Maximum time that a call waits for a free worker before it fails with `pool_busy`. */
-  queueMs: number;
-  attemptMs: number;
-  /** Time limit from acceptance to response. */
-  deadlineMs: number;
-  /**
-   * Error codes that the same request would get again. A call that ends with one of them keeps its Idempotency-Key.
-   */
-  finalCodes: readonly string[];
-  /**
-   * Whether the call can have side effects outside the service, such as a POST request. Its tool is not cancelled
-   * once it has started, and its Idempotency-Key is then not released.
-   */
-  actsOnWorld: boolean;
-}
 
 /**
  * Where a worker fetches the secret fields of a call until the call is settled: the URL of an API process, and the
@@ -105,6 +78,11 @@ export interface MaintenanceActivities {
   sweepEvents(): Promise<void>;
   /** Settles calls whose callers got no result; see store/ledger/paybacks.ts. */
   sweepAnswers(): Promise<void>;
+}
+
+export interface JobMaintenanceActivities {
+  /** Starts queues and callbacks of jobs whose start was lost, and ends jobs whose workflow has ended without them. */
+  sweepJobs(): Promise<void>;
 }
 
 export interface AllowanceActivities {

@@ -56,7 +56,7 @@ async function endStrandedCalls(client: Client, onCall: () => void): Promise<voi
 }
 
 /** Whether Temporal reports the workflow as closed or not found. @throws other errors of Temporal */
-async function isClosed(client: Client, workflowId: string): Promise<boolean> {
+export async function isClosed(client: Client, workflowId: string): Promise<boolean> {
   heartbeat();
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();

@@ -5,6 +5,7 @@ import { createPasskeys } from '../../store/accounts/passkeys.ts';
 import type { SecurityEventDoc } from '../../store/accounts/securityDocs.ts';
 import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
+import { jobRow } from '../../store/jobs/jobRow.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { Auth, User } from '../auth/auth.ts';
@@ -119,6 +120,7 @@ export const createExportAccount = (
       keyId: call.keyId,
       idempotencyKey: call.idempotency?.key ?? null,
     }));
+    yield* lines('job', cursors.jobs(), (job) => ({ ...jobRow(job) }));
     yield* contentLines(account._id, cursors, contents);
     yield* eventLines(store, cursors);
     yield* lines('securityEvent', cursors.securityLog(), securityRow);

@@ -1,7 +1,7 @@
 import type { Env } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, type ServiceError } from '../../schemas/errors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import type { CallPolicy } from '../../workflows/types.ts';
+import type { CallPolicy } from '../../store/calls/callPolicy.ts';
 import type { Caller } from '../http/context.ts';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
@@ -80,6 +80,30 @@ export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
 
 const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && isFinalRefusal(code));
+
+/**
+ * How long the call of a job, which has just had a free worker, waits for one: shorter than the ten minutes from which a hold
+ * raises an alert.
+ */
+const JOB_QUEUE_MS = 300_000;
+
+/** Returns the limits of a job's workflow, whose result no caller waits for. */
+export function jobPolicyOf(
+  tool: ToolDefinition,
+  actsOnWorld: boolean,
+  limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>,
+): CallPolicy {
+  const { workMs } = tool.limits;
+  return {
+    ...policyOf(tool, actsOnWorld, limits),
+    isJob: true,
+    // The queue of the account's jobs bounds how many run.
+    maxRunning: null,
+    queueMs: JOB_QUEUE_MS,
+    deadlineMs: JOB_QUEUE_MS + workMs + CROWD_MS,
+    finalCodes: [],
+  };
+}
 
 /**
  * Returns the limits of a call's workflow. Calls with side effects outside the service (`actsOnWorld`) are attempted

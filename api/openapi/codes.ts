@@ -26,8 +26,8 @@ const CALL: readonly ErrorCode[] = [
   'tool_unavailable',
   'deadline_exceeded',
 ];
-/** Error codes that every operation of the Account API can return. */
-const ACCOUNT: readonly ErrorCode[] = [
+/** Error codes that every operation with a key can return. */
+const KEYED: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'insufficient_scope',
@@ -51,6 +51,6 @@ export function codesOfTool(tool: ToolDefinition): ErrorCode[] {
 }
 
 export function codesOfOperation({ auth, body, errors }: Operation): ErrorCode[] {
-  const common = [...(auth === 'account' ? ACCOUNT : []), ...(body === undefined ? [] : BODY)];
+  const common = [...(auth === 'none' ? [] : KEYED), ...(body === undefined ? [] : BODY)];
   return [...new Set<ErrorCode>([...common, ...errors, 'internal'])];
 }

@@ -11,6 +11,7 @@ import {
   newKeyBody,
 } from '../../schemas/accountRows.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
+import { callbackRotation, callbackSecret, job, newJobBody } from '../../schemas/jobs.ts';
 import {
   attempt,
   eventKind,
@@ -41,6 +42,10 @@ const NAMED: Readonly<Record<string, object>> = {
   CreateApiKeyInput: newKeyBody,
   ApiKeyChange: keyChangeBody,
   ApiKeyRotation: keyRotationBody,
+  Job: job,
+  CreateJobInput: newJobBody,
+  CallbackSecret: callbackSecret,
+  CallbackRotation: callbackRotation,
   AccountEvent: event,
   Delivery: delivery,
   WebhookEndpoint: webhook,

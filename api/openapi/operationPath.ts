@@ -7,7 +7,13 @@ import { problemResponses, type SharedResponses } from './problems.ts';
 type Json = Record<string, unknown>;
 
 /** Meaning of a path parameter, by the segment before it. */
-const ITEMS: Readonly<Record<string, string>> = { keys: 'API key', webhooks: 'webhook endpoint' };
+const ITEMS: Readonly<Record<string, string>> = {
+  jobs: 'job',
+  keys: 'API key',
+  webhooks: 'webhook endpoint',
+};
+const SUCCESS: Readonly<Record<number, string>> = { 200: 'Success.', 201: 'Created.', 202: 'Accepted.' };
+const SECURITY = { none: [], account: [{ accountKey: [] }], tools: [{ toolKey: [] }] } as const;
 
 const pathParameters = (path: string): Json[] =>
   [...path.matchAll(/\/(\w+)\/\{(\w+)\}/g)].map(([, list = '', name]) => ({
@@ -32,7 +38,7 @@ function success({ success: { status, schema, alsoAs = [] } }: Operation): Json 
   if (schema === undefined) return { [status]: { description: 'Success, without content.', headers } };
   const others = alsoAs.map((type) => [type, BINARY]);
   const content = { 'application/json': { schema: forGenerators(schema) }, ...Object.fromEntries(others) };
-  return { [status]: { description: status === 201 ? 'Created.' : 'Success.', headers, content } };
+  return { [status]: { description: SUCCESS[status], headers, content } };
 }
 
 /** The operation object of an operation that is not a tool call, under its method. */
@@ -44,7 +50,7 @@ export function operationPath(operation: Operation, shared: SharedResponses): Js
       tags: [tag],
       summary,
       description: description ?? `${summary}.`,
-      security: auth === 'none' ? [] : [{ accountKey: [] }],
+      security: SECURITY[auth],
       parameters: [...pathParameters(path), ...queryParameters(operation)],
       ...(body === undefined
         ? {}

@@ -27,7 +27,9 @@ export const REMEDIES: Record<ErrorCode, string> = {
     'The owner of the account cancelled the call in the dashboard. Send it again if you still need the result.',
   key_inactive: 'Create a new key. Revoked and expired keys cannot be changed or restored.',
   endpoint_disabled: 'Repair the receiver, then enable the webhook endpoint again.',
-  limit_reached: 'Revoke an API key or delete a webhook endpoint that you no longer need.',
+  not_finished: 'Get the state of the job with "?wait=30" until it is neither "queued" nor "running".',
+  limit_reached:
+    'Revoke an API key, delete a webhook endpoint, or wait until jobs have ended. "detail" names the limit.',
   rotation_pending:
     'Wait until the overlap of the two secrets has ended, or set "force" to discard the new secret and create another one now. The new secret of a webhook endpoint can also be activated.',
   body_too_large: 'Send a smaller body. "detail" states the limit in bytes.',

@@ -55,7 +55,8 @@ export interface Definitions {
 const isObjectSchema = (schema: unknown): schema is ObjectSchema =>
   isRecord(schema) && schema.type === 'object' && isRecord(schema.properties);
 
-const rowOf = (schema: ObjectSchema | undefined): unknown => schema?.properties.items?.items;
+const rowOf = (schema: Pick<ObjectSchema, 'properties'> | undefined): unknown =>
+  schema?.properties.items?.items;
 
 function nameOf(schema: unknown, id: string): string {
   const name = namedSchemas.get(schema);

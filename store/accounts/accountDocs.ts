@@ -26,13 +26,19 @@ export interface KeySpend {
 }
 
 /**
+ * What a hold counts as: a synchronous call in its pool, or a job. Jobs are counted apart, so that they neither use up the calls that
+ * an account may run nor take synchronous calls out of the lane `first`.
+ */
+export type HoldPool = Pool | 'jobs';
+
+/**
  * Credits reserved for a running call. The nonce identifies the reservation: a charge requires the hold with the
  * nonce that its own reservation returned.
  */
 export interface Hold {
   nonce: string;
   tool: string;
-  pool: Pool;
+  pool: HoldPool;
   cost: number;
   at: Date;
   /** Missing if the call has no API key. */
@@ -110,7 +116,7 @@ export interface AccountDoc {
   /** Number of webhook endpoints ever created, incremented for the same reason; see `WebhookEndpoints.create`. */
   endpointsMade?: number;
   /** Number of holds by pool, which is the number of running calls. */
-  running: Partial<Record<Pool, number>>;
+  running: Partial<Record<HoldPool, number>>;
   /** Whether the owner has switched on keeping the input and output of calls; see `callContents.ts`. */
   keepsContents?: true;
   /** Spend of API keys by key id; keys that have never reserved credits are missing. */

@@ -16,7 +16,7 @@ const placeholder = (accountId: string): string => `${accountId.toLowerCase()}@c
 
 /**
  * Closes an account in one transaction: revokes its keys, and deletes its webhook endpoints, the kept input and output of
- * its calls, its users and their sessions, passwords, passkeys and second factors. The account, its ledger, calls and events are kept
+ * its calls, its jobs, its users and their sessions, passwords, passkeys and second factors. The account, its ledger, calls and events are kept
  * without the email address. Running calls settle as usual, because holds do not depend on keys.
  *
  * @returns the ids of the deleted endpoints, whose workflows must be woken
@@ -60,6 +60,9 @@ export async function closeAccount(
     await webhookEndpoints.deleteMany({ accountId }, { session });
     await notices.deleteMany({ accountId }, { session });
     await store.callContents.deleteMany({ accountId }, { session });
+    // Their inputs and results expire.
+    await store.jobs.deleteMany({ accountId }, { session });
+    await store.callbackSecrets.deleteOne({ _id: accountId }, { session });
 
     // better-auth owns these collections.
     const users = await db.collection('users').find({ accountId }, { session }).project({ _id: 1 }).toArray();

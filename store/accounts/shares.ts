@@ -1,4 +1,3 @@
-import type { Pool } from '../../schemas/pools.ts';
 import type { ApiProcessDoc, ClientUse } from '../calls/callDocs.ts';
 import { largestCounts } from '../mongo/counters.ts';
 import { ALIVE } from '../mongo/lease.ts';
@@ -10,7 +9,7 @@ export interface Share extends Omit<ClientUse, 'client'> {
   accountId: string;
   email: string;
   /** Calls with a hold, by pool; they hold or wait for a slot. */
-  running: Partial<Record<Pool, number>>;
+  running: AccountDoc['running'];
   /** Credits reserved for them. */
   reserved: number;
   /** Calls that ended without a charge in the current window of 24 hours. */
@@ -24,7 +23,7 @@ export interface Share extends Omit<ClientUse, 'client'> {
   pausedUntil: Date | null;
 }
 
-/** Names of counters of accounts: `retention.ts` and `changeLimit.ts` of the API write them. */
+/** Names of counters of accounts: `unchargedCalls.ts`, and `retention.ts` and `changeLimit.ts` of the API write them. */
 const COUNTERS = { uncharged: 'uncharged', keptKb: 'kept-results', changes: 'account-change' } as const;
 const KB = 1024;
 const NO_USE = { connections: 0, receivedBytes: 0, unreadBytes: 0 } as const;

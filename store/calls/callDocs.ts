@@ -101,6 +101,12 @@ export interface CallDoc {
   };
 }
 
+/** Reference to an input or result that is stored in MongoDB because it is too large for a workflow payload. */
+export interface ResultReference {
+  id: string;
+  pieces: number;
+}
+
 export interface ResultPieceDoc {
   _id: string;
   data: Buffer;

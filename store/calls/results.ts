@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Store } from '../mongo/mongo.ts';
+import type { ResultReference } from './callDocs.ts';
 
-/** Reference to an input or result that is stored in MongoDB because it is too large for a workflow payload. */
-export interface ResultReference {
-  id: string;
-  pieces: number;
-}
+export type { ResultReference } from './callDocs.ts';
 
 const pieceIds = ({ id, pieces }: ResultReference): string[] =>
   Array.from({ length: pieces }, (_, piece) => `${id}:${piece}`);

@@ -3,10 +3,10 @@ import DataLoader from 'dataloader';
 import type { Document } from 'mongodb';
 import { activeTraceparent } from '../../platform/trace.ts';
 import { LOW_CREDITS } from '../../schemas/events.ts';
-import type { Pool } from '../../schemas/pools.ts';
-import type { JournalEntry, ToolTimes } from '../accounts/accountDocs.ts';
+import type { HoldPool, JournalEntry, ToolTimes } from '../accounts/accountDocs.ts';
 import { USAGE_INTERVAL, usageOf } from '../billing/usage.ts';
 import type { CallDoc } from '../calls/callDocs.ts';
+import type { CallPolicy } from '../calls/callPolicy.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { createSteps, type StepResult } from './batchUpdates.ts';
 import { createJournalCopier, type Posting } from './copyJournal.ts';
@@ -21,14 +21,10 @@ import {
 } from './keySpend.ts';
 
 /** A request to reserve the price of a call. */
-export interface Reservation {
+export interface Reservation extends Pick<CallPolicy, 'tool' | 'price' | 'maxRunning'> {
   callId: string;
   accountId: string;
-  tool: string;
-  pool: Pool;
-  price: number;
-  /** Maximum number of concurrent calls of the account in the pool; null: unlimited. */
-  maxRunning: number | null;
+  pool: HoldPool;
   /** The API key of the call; missing if it has none. */
   key?: KeyBudget | undefined;
 }

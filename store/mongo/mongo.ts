@@ -15,6 +15,7 @@ import type { MasterKeyDoc, PasskeyDoc, SecurityEventDoc, UsedCodeDoc } from '..
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { UsageDayDoc } from '../billing/usageDocs.ts';
 import type { ApiProcessDoc, CallContentDoc, CallDoc, ResultPieceDoc } from '../calls/callDocs.ts';
+import type { CallbackSecretDoc, JobDoc } from '../jobs/jobDocs.ts';
 import type { ApiKeyDoc, BucketDoc } from '../keys/keyDocs.ts';
 import type { OauthClientDoc, OauthConsentDoc, OauthTokenDoc } from '../keys/oauthDocs.ts';
 import type { QuoteFeedDoc } from '../quotes/quoteDocs.ts';
@@ -56,6 +57,8 @@ export interface Store extends Transactions {
   usedCodes: Collection<UsedCodeDoc>;
   results: Collection<ResultPieceDoc>;
   callContents: Collection<CallContentDoc>;
+  jobs: Collection<JobDoc>;
+  callbackSecrets: Collection<CallbackSecretDoc>;
   buckets: Collection<BucketDoc>;
   webhookEndpoints: Collection<WebhookEndpointDoc>;
   deliveries: Collection<DeliveryDoc>;
@@ -142,6 +145,8 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     usedCodes: db.collection('usedCodes'),
     results: db.collection('results'),
     callContents: db.collection('callContents'),
+    jobs: db.collection('jobs'),
+    callbackSecrets: db.collection('callbackSecrets'),
     buckets: db.collection('buckets'),
     webhookEndpoints: db.collection('webhookEndpoints'),
     deliveries: db.collection('deliveries'),

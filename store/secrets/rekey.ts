@@ -6,17 +6,19 @@ import { countTwoFactors } from './twoFactorSecrets.ts';
 export const keyIdOf = (keyring: Keyring, sealed: string): string =>
   keyring.keyIdOf(Buffer.from(sealed, 'base64'));
 
-/** Counts the webhook secrets that each master key encrypts. */
+/** Counts the secrets of webhook endpoints and of callbacks that each master key encrypts. */
 export async function countSecrets(
-  { webhookEndpoints }: Pick<Store, 'webhookEndpoints'>,
+  { webhookEndpoints, callbackSecrets }: Pick<Store, 'webhookEndpoints' | 'callbackSecrets'>,
   keyring: Keyring,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for await (const { secret, next } of webhookEndpoints.find({}, { projection: { secret: 1, next: 1 } }))
-    for (const sealed of next === null ? [secret] : [secret, next.secret]) {
-      const keyId = keyIdOf(keyring, sealed);
-      counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
-    }
+  const projection = { secret: 1, next: 1 } as const;
+  for (const rows of [webhookEndpoints.find({}, { projection }), callbackSecrets.find({}, { projection })])
+    for await (const { secret, next } of rows)
+      for (const sealed of next === null ? [secret] : [secret, next.secret]) {
+        const keyId = keyIdOf(keyring, sealed);
+        counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+      }
   return counts;
 }
 

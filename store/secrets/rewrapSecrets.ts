@@ -1,24 +1,29 @@
 import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { CallbackSecretDoc } from '../jobs/jobDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { openSecret, sealSecret } from '../webhooks/webhookEndpoints.ts';
 import { keyIdOf } from './rekey.ts';
 import { authSecrets, SEALED, twoFactorsOf, versionOf, versionOfSealed } from './twoFactorSecrets.ts';
 
-async function rewrapWebhookSecrets({ webhookEndpoints }: Store, keyring: Keyring): Promise<number> {
+/**
+ * Re-encrypts secrets that sign. @param replace writes a secret in place of the old one, if that is still there, and returns the
+ * number of changed documents
+ */
+async function rewrapSigningSecrets(
+  rows: AsyncIterable<CallbackSecretDoc>,
+  replace: (id: string, field: 'secret' | 'next.secret', old: string, fresh: string) => Promise<number>,
+  keyring: Keyring,
+): Promise<number> {
   let rewrapped = 0;
-  for await (const { _id, secret, next } of webhookEndpoints.find()) {
+  for await (const { _id, secret, next } of rows) {
     for (const [field, sealed] of [
       ['secret', secret],
       ['next.secret', next?.secret],
     ] as const) {
       if (sealed === undefined || keyIdOf(keyring, sealed) === keyring.currentId) continue;
       const fresh = sealSecret(keyring, _id, openSecret(keyring, _id, sealed));
-      const { modifiedCount } = await webhookEndpoints.updateOne(
-        { _id, [field]: sealed },
-        { $set: { [field]: fresh } },
-      );
-      rewrapped += modifiedCount;
+      rewrapped += await replace(_id, field, sealed, fresh);
     }
   }
   return rewrapped;
@@ -48,4 +53,20 @@ async function rewrapTwoFactors(store: Store, keyring: Keyring): Promise<number>
  * @returns the number of re-encrypted secrets
  */
 export const rewrapSecrets = async (store: Store, keyring: Keyring): Promise<number> =>
-  (await rewrapWebhookSecrets(store, keyring)) + (await rewrapTwoFactors(store, keyring));
+  (await rewrapSigningSecrets(
+    store.webhookEndpoints.find(),
+    async (_id, field, old, fresh) =>
+      (
+        await store.webhookEndpoints.updateOne({ _id, [field]: old }, { $set: { [field]: fresh } })
+      ).modifiedCount,
+    keyring,
+  )) +
+  (await rewrapSigningSecrets(
+    store.callbackSecrets.find(),
+    async (_id, field, old, fresh) =>
+      (
+        await store.callbackSecrets.updateOne({ _id, [field]: old }, { $set: { [field]: fresh } })
+      ).modifiedCount,
+    keyring,
+  )) +
+  (await rewrapTwoFactors(store, keyring));

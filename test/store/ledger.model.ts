@@ -1,4 +1,4 @@
-import type { Pool } from '../../schemas/pools.ts';
+import type { HoldPool } from '../../store/accounts/accountDocs.ts';
 
 /** Reference model of one account's ledger as the contract specifies it: in memory, one operation at a time. */
 export class ModelAccount {
@@ -7,7 +7,7 @@ export class ModelAccount {
   /** The entries in the order of the statement: type, amount, and the balance after each. */
   readonly lines: { type: string; amount: number; balanceAfter: number }[] = [];
   readonly events: string[] = [];
-  readonly holds = new Map<string, { price: number; pool: Pool }>();
+  readonly holds = new Map<string, { price: number; pool: HoldPool }>();
   readonly calls = new Map<string, 'running' | 'charged' | 'refunded' | 'refused'>();
   readonly #references = new Set<string>();
 
@@ -20,7 +20,7 @@ export class ModelAccount {
     return [...this.holds.values()].reduce((sum, { price }) => sum + price, 0);
   }
 
-  running(pool: Pool): number {
+  running(pool: HoldPool): number {
     return [...this.holds.values()].filter((hold) => hold.pool === pool).length;
   }
 
@@ -34,13 +34,13 @@ export class ModelAccount {
   }
 
   /** Returns the result that a new reservation must have. */
-  verdict(price: number, pool: Pool, maxRunning: number): 'held' | 'insufficient' | 'busy' | 'suspended' {
+  verdict(price: number, pool: HoldPool, maxRunning: number): 'held' | 'insufficient' | 'busy' | 'suspended' {
     if (this.shortfall > 0) return 'suspended';
     if (this.balance - this.reserved < price) return 'insufficient';
     return this.running(pool) >= maxRunning ? 'busy' : 'held';
   }
 
-  reserve(callId: string, price: number, pool: Pool, maxRunning: number): string {
+  reserve(callId: string, price: number, pool: HoldPool, maxRunning: number): string {
     if (this.calls.get(callId) !== 'running') return 'closed';
     if (this.holds.has(callId)) return 'held';
     const verdict = this.verdict(price, pool, maxRunning);
@@ -48,7 +48,7 @@ export class ModelAccount {
     return verdict;
   }
 
-  hold(callId: string, price: number, pool: Pool): void {
+  hold(callId: string, price: number, pool: HoldPool): void {
     this.holds.set(callId, { price, pool });
   }
 

@@ -9,15 +9,10 @@ import { queueState } from '../../platform/healthChecks.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
 import { connectClient, dataConverter } from '../../platform/temporal/temporal.ts';
 import { parseMasterKeys } from '../../schemas/envValues.ts';
+import type { CallPolicy } from '../../store/calls/callPolicy.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import { loadWorkflowBundle } from '../../workers/bundle.ts';
-import type {
-  CallPolicy,
-  CallRequest,
-  CallResult,
-  LedgerActivities,
-  ToolActivities,
-} from '../../workflows/types.ts';
+import type { CallRequest, CallResult, LedgerActivities, ToolActivities } from '../../workflows/types.ts';
 import { startNamespace } from '../helpers/stack.ts';
 
 /** The keyring that encrypts the recorded histories, which contain only invented input, so its key may be public. */

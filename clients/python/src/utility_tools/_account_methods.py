@@ -9,6 +9,8 @@ from .types import (
     ApiKeyChange,
     ApiKeyRotation,
     Call,
+    CallbackRotation,
+    CallbackSecret,
     CreateApiKeyInput,
     CreateWebhookEndpointInput,
     CreatedApiKey,
@@ -39,6 +41,16 @@ class AccountMethods:
 
     def _list(self, path: str, query: Any) -> Iterator[Any]:
         raise NotImplementedError
+
+    def get_callback_secret(self) -> CallbackSecret:
+        """Get the secret that signs callbacks. Callbacks are signed like webhooks, with one secret of the account."""
+        row: CallbackSecret = self._request("GET", "/api/v1/account/callback-secret", None)
+        return row
+
+    def rotate_callback_secret(self, body: Optional[CallbackRotation] = None) -> CallbackSecret:
+        """Rotate the secret that signs callbacks. For 24 hours `X-Service-Signature` still uses the old secret and `webhook-signature` carries signatures of both; then only the new one is used."""
+        row: CallbackSecret = self._request("POST", "/api/v1/account/callback-secret/rotate", body or {})
+        return row
 
     def get_account(self) -> Account:
         """Get balance and settings."""
@@ -146,6 +158,16 @@ class AsyncAccountMethods:
 
     def _list(self, path: str, query: Any) -> AsyncIterator[Any]:
         raise NotImplementedError
+
+    async def get_callback_secret(self) -> CallbackSecret:
+        """Get the secret that signs callbacks. Callbacks are signed like webhooks, with one secret of the account."""
+        row: CallbackSecret = await self._request("GET", "/api/v1/account/callback-secret", None)
+        return row
+
+    async def rotate_callback_secret(self, body: Optional[CallbackRotation] = None) -> CallbackSecret:
+        """Rotate the secret that signs callbacks. For 24 hours `X-Service-Signature` still uses the old secret and `webhook-signature` carries signatures of both; then only the new one is used."""
+        row: CallbackSecret = await self._request("POST", "/api/v1/account/callback-secret/rotate", body or {})
+        return row
 
     async def get_account(self) -> Account:
         """Get balance and settings."""

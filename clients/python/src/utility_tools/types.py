@@ -1345,6 +1345,74 @@ class ApiKeyRotation(TypedDict, total=False):
     """Whether to replace the new secret of an earlier rotation while its old secret is still valid. The replaced secret ends now; `overlapHours` applies to the old one."""
 
 
+class JobCallback(TypedDict):
+    url: str
+    """URL that is posted to."""
+    state: Literal["waiting", "pending", "delivered", "failed"]
+    """`waiting`: the job has not ended. `pending`: the callback is being delivered or retried."""
+    attempts: int
+    """Number of attempts so far."""
+    statusCode: Union[int, None]
+    """HTTP status of the response to the latest attempt; null if there was none."""
+    error: Union[str, None]
+    """Why the latest attempt got no response; null if it got one."""
+
+
+class Job(TypedDict):
+    id: str
+    """Id of the job, and of its call in the list of calls."""
+    tool: str
+    """Tool that the job calls."""
+    state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    """State of the job. It has a result from `succeeded`, `failed` and `cancelled` on."""
+    createdAt: str
+    """When the job was accepted."""
+    startedAt: Union[str, None]
+    """When the job got a worker; null if it has not got one."""
+    endedAt: Union[str, None]
+    """When the job ended; null if it has not ended."""
+    cost: int
+    """Price of the call in credits."""
+    charged: int
+    """Credits charged: the cost if the job succeeded, else 0."""
+    code: Union[str, None]
+    """Error code of a job that failed or was cancelled; else null."""
+    metadata: Union[Dict[str, str], None]
+    """The texts that were sent with the job; null if there were none."""
+    resultUrl: str
+    """URL of the result."""
+    callback: Union["JobCallback", None]
+    """The callback at the end of the job; null if none was requested."""
+
+
+class _CreateJobInputRequired(TypedDict):
+    tool: str
+    """Name of the tool. Tools that take secrets are refused."""
+    input: Dict[str, Any]
+    """Input of the tool."""
+
+
+class CreateJobInput(_CreateJobInputRequired, total=False):
+    callbackUrl: str
+    """https URL to which `job.completed` is posted at the end of the job. Default: none."""
+    metadata: Dict[str, str]
+    """Texts of your own that the job, its callback and its result show: up to 10 of 200 characters, with names of letters, digits, `_` and `-`."""
+
+
+class CallbackSecret(TypedDict):
+    secret: str
+    """The secret that signs callbacks now."""
+    nextSecret: Union[str, None]
+    """The secret that replaces it; null if no rotation is pending."""
+    nextFrom: Union[str, None]
+    """When `nextSecret` replaces `secret`; null if no rotation is pending."""
+
+
+class CallbackRotation(TypedDict, total=False):
+    force: bool
+    """Whether to replace the new secret of a rotation that is still pending."""
+
+
 class AccountEvent(TypedDict):
     id: str
     """Id of the event, which is the same in every delivery attempt."""

@@ -8,6 +8,8 @@ import type {
   ApiKeyChange,
   ApiKeyRotation,
   Call,
+  CallbackRotation,
+  CallbackSecret,
   CreateApiKeyInput,
   CreateWebhookEndpointInput,
   CreatedApiKey,
@@ -34,6 +36,22 @@ export abstract class AccountMethods {
   protected abstract send(request: AccountRequest, options?: RequestOptions): Promise<void>;
   protected abstract read<T>(request: AccountRequest, options?: RequestOptions): Promise<T>;
   protected abstract list<T>(request: AccountRequest, options?: RequestOptions): AsyncGenerator<T, void, undefined>;
+
+  /**
+   * Get the secret that signs callbacks. Callbacks are signed like webhooks, with one secret of the
+   * account.
+   */
+  getCallbackSecret(options?: RequestOptions): Promise<CallbackSecret> {
+    return this.read<CallbackSecret>({ method: 'GET', path: '/api/v1/account/callback-secret' }, options);
+  }
+
+  /**
+   * Rotate the secret that signs callbacks. For 24 hours `X-Service-Signature` still uses the old secret
+   * and `webhook-signature` carries signatures of both; then only the new one is used.
+   */
+  rotateCallbackSecret(body: CallbackRotation = {}, options?: RequestOptions): Promise<CallbackSecret> {
+    return this.read<CallbackSecret>({ method: 'POST', path: '/api/v1/account/callback-secret/rotate', body }, options);
+  }
 
   /** Get balance and settings.  */
   getAccount(options?: RequestOptions): Promise<Account> {

@@ -1580,6 +1580,72 @@ export interface ApiKeyRotation {
   force?: boolean | undefined;
 }
 
+export interface Job {
+  /** Id of the job, and of its call in the list of calls. */
+  id: string;
+  /** Tool that the job calls. */
+  tool: string;
+  /** State of the job. It has a result from `succeeded`, `failed` and `cancelled` on. */
+  state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+  /** When the job was accepted. */
+  createdAt: string;
+  /** When the job got a worker; null if it has not got one. */
+  startedAt: string | null;
+  /** When the job ended; null if it has not ended. */
+  endedAt: string | null;
+  /** Price of the call in credits. */
+  cost: number;
+  /** Credits charged: the cost if the job succeeded, else 0. */
+  charged: number;
+  /** Error code of a job that failed or was cancelled; else null. */
+  code: string | null;
+  /** The texts that were sent with the job; null if there were none. */
+  metadata: Record<string, string> | null;
+  /** URL of the result. */
+  resultUrl: string;
+  /** The callback at the end of the job; null if none was requested. */
+  callback: {
+    /** URL that is posted to. */
+    url: string;
+    /** `waiting`: the job has not ended. `pending`: the callback is being delivered or retried. */
+    state: "waiting" | "pending" | "delivered" | "failed";
+    /** Number of attempts so far. */
+    attempts: number;
+    /** HTTP status of the response to the latest attempt; null if there was none. */
+    statusCode: number | null;
+    /** Why the latest attempt got no response; null if it got one. */
+    error: string | null;
+  } | null;
+}
+
+export interface CreateJobInput {
+  /** Name of the tool. Tools that take secrets are refused. */
+  tool: string;
+  /** Input of the tool. */
+  input: Record<string, unknown>;
+  /** https URL to which `job.completed` is posted at the end of the job. Default: none. */
+  callbackUrl?: string | undefined;
+  /**
+   * Texts of your own that the job, its callback and its result show: up to 10 of 200 characters, with
+   * names of letters, digits, `_` and `-`.
+   */
+  metadata?: Record<string, string> | undefined;
+}
+
+export interface CallbackSecret {
+  /** The secret that signs callbacks now. */
+  secret: string;
+  /** The secret that replaces it; null if no rotation is pending. */
+  nextSecret: string | null;
+  /** When `nextSecret` replaces `secret`; null if no rotation is pending. */
+  nextFrom: string | null;
+}
+
+export interface CallbackRotation {
+  /** Whether to replace the new secret of a rotation that is still pending. Default: false. */
+  force?: boolean | undefined;
+}
+
 export interface AccountEvent {
   /** Id of the event, which is the same in every delivery attempt. */
   id: string;

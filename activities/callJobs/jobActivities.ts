@@ -1,0 +1,154 @@
+import { log } from '@temporalio/activity';
+import { ERRORS, isErrorCode, isFinalRefusal } from '../../schemas/errors.ts';
+import { POOLS } from '../../schemas/pools.ts';
+import type { AccountDoc } from '../../store/accounts/accountDocs.ts';
+import type { Calls } from '../../store/calls/calls.ts';
+import { deleteStored, type Results } from '../../store/calls/results.ts';
+import type { UnchargedCalls } from '../../store/calls/unchargedCalls.ts';
+import type { JobDoc } from '../../store/jobs/jobDocs.ts';
+import { JOB_KEPT_MS, type JobEnd, type Jobs } from '../../store/jobs/jobs.ts';
+import { bytesOf, type JobStorage } from '../../store/jobs/storedBytes.ts';
+import type { Store } from '../../store/mongo/mongo.ts';
+import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
+import type { JobActivities, JobOutcome } from '../../workflows/runJob.ts';
+
+interface JobServices {
+  store: Store;
+  jobs: Jobs;
+  calls: Pick<Calls, 'claim'>;
+  results: Results;
+  storage: JobStorage;
+  uncharged: UnchargedCalls;
+  /** Deletes the history of a workflow that has ended. */
+  deleteHistory(workflowId: string): Promise<void>;
+}
+
+/** Maximum number of jobs of an account that run in a pool at the same time, in all API processes. */
+export const RUNNING_JOBS = 8;
+/** Added to the time for which a result is kept, for the run of the call and for a reader who has begun. */
+const EXTRA_MS = 3_600_000;
+
+type Refusal = { code: keyof typeof ERRORS; detail?: string };
+
+/** Why the account may run no job now; null if it may. */
+async function refusalOf({ store, storage }: JobServices, accountId: string): Promise<Refusal | null> {
+  const account = await store.accounts.findOne<Pick<AccountDoc, 'suspension' | 'closedAt' | 'pausedUntil'>>(
+    { _id: accountId },
+    { projection: { suspension: 1, closedAt: 1, pausedUntil: 1 } },
+  );
+  if (account === null || account.closedAt !== undefined) return { code: 'cancelled' };
+  if (account.suspension !== undefined) return { code: 'account_suspended' };
+  if (account.pausedUntil !== undefined && account.pausedUntil > new Date())
+    return {
+      code: 'rate_limited',
+      detail: 'Too many calls of this account ended without a result in the last 24 hours.',
+    };
+  if ((await storage.isFull(accountId)) !== null)
+    return {
+      code: 'rate_limited',
+      detail:
+        'The inputs and results of the jobs of this account, or of all accounts, take too much storage.',
+    };
+  return null;
+}
+
+/**
+ * Whether the job keeps its Idempotency-Key, as a call does: if the same request would fail again, or may have acted on the
+ * world.
+ */
+const keepsKey = ({ policy }: JobDoc, code: string): boolean =>
+  isErrorCode(code) &&
+  (isFinalRefusal(code) || (policy.actsOnWorld && ERRORS[code].status !== 402 && code !== 'pool_busy'));
+
+/** Stores the output or the error, with an id that makes it repeatable, and returns the end of the job. */
+async function storeOutcome({ results }: JobServices, job: JobDoc, outcome: JobOutcome): Promise<JobEnd> {
+  const expiresAt = new Date(Date.now() + JOB_KEPT_MS + EXTRA_MS);
+  const write = (json: object, id: string) =>
+    results.write(job._id, Buffer.from(JSON.stringify(json)), expiresAt, `${job._id}:${id}`);
+  if ('error' in outcome) {
+    const { code } = outcome.error;
+    const state = code === 'cancelled' ? 'cancelled' : 'failed';
+    return { state, code, result: await write(outcome.error, 'error'), keepsKey: keepsKey(job, code) };
+  }
+  const { result } = outcome;
+  const stored = 'stored' in result ? result.stored : await write(result.output, 'output');
+  return { state: 'succeeded', charged: job.policy.price, result: stored };
+}
+
+/** Creates the steps of jobs, which the orchestrator runs as local activities. */
+export function createJobActivities(services: JobServices): JobActivities & AccountJobsActivities {
+  const { store, jobs, calls, storage, uncharged } = services;
+
+  /** Deletes and counts what a job has left. Its end does not depend on it. */
+  async function tidy({ accountId, input }: JobDoc, end: JobEnd): Promise<void> {
+    await deleteStored(store, input);
+    if (end.result !== null) await storage.add(accountId, await bytesOf(store, end.result));
+    const isCounted = end.state !== 'succeeded' && end.code !== 'internal' && end.code !== 'pool_busy';
+    if (isCounted) await uncharged.count(accountId);
+  }
+
+  async function forget(jobIds: readonly string[]): Promise<void> {
+    for (const outcome of await Promise.allSettled(jobIds.map(services.deleteHistory)))
+      if (outcome.status === 'rejected')
+        log.warn('could not delete the history of a job', { error: outcome.reason });
+  }
+
+  return {
+    async nextJobs(accountId, running, without, forgotten) {
+      await forget(forgotten);
+      const known = [...running.map(({ id }) => id), ...without];
+      const byPool = await Promise.all(
+        POOLS.map((pool) => {
+          const inPool = running.filter((job) => job.pool === pool).length;
+          return jobs.queued(accountId, pool, RUNNING_JOBS - inPool, known);
+        }),
+      );
+      return byPool.flat();
+    },
+
+    async startJob(id) {
+      const job = await jobs.start(id);
+      if (job === null) return null;
+      const { accountId, requestId, policy } = job;
+      const refusal = await refusalOf(services, accountId);
+      if (refusal !== null) {
+        const { code, detail = ERRORS[code].detail } = refusal;
+        return { error: { code, detail } };
+      }
+      await calls.claim({
+        _id: id,
+        accountId,
+        keyId: job.keyId,
+        keyPrefix: job.keyPrefix,
+        tool: job.tool,
+        cost: policy.price,
+        requestId,
+        actsOnWorld: policy.actsOnWorld,
+        timing: {},
+      });
+      const resultExpiresAt = new Date(Date.now() + JOB_KEPT_MS + EXTRA_MS).toISOString();
+      return {
+        request: {
+          callId: id,
+          accountId,
+          requestId,
+          policy,
+          input: {},
+          storedInput: job.input,
+          vault: null,
+          ...(job.key !== null && { key: job.key }),
+          resultExpiresAt,
+        },
+      };
+    },
+
+    async endJob(id, outcome) {
+      const job = await store.jobs.findOne({ _id: id });
+      if (job === null) return false;
+      const end = await storeOutcome(services, job, outcome);
+      const ended = await jobs.end(id, end);
+      await tidy(job, end).catch((error) => log.warn('could not tidy up after a job', { jobId: id, error }));
+      return ended?.callback?.state === 'pending';
+    },
+  };
+}

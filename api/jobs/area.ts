@@ -1,0 +1,85 @@
+import type Router from '@koa/router';
+import { createGuard } from '../../egress/guard.ts';
+import { createResolver } from '../../egress/resolver.ts';
+import { allowHost } from '../../schemas/formats/allow.ts';
+import { createResults, deleteStored, mongodbPieces } from '../../store/calls/results.ts';
+import { createUnchargedCalls } from '../../store/calls/unchargedCalls.ts';
+import { createCallbackSecrets } from '../../store/jobs/callbackSecrets.ts';
+import { createJobs } from '../../store/jobs/jobs.ts';
+import { createJobStorage } from '../../store/jobs/storedBytes.ts';
+import { createAuthenticate } from '../auth/authenticate.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import type { CallWorkflow } from '../calls/callWorkflow.ts';
+import type { ReplaySlots } from '../calls/replaySlots.ts';
+import type { ToolCallService } from '../calls/run.ts';
+import type { ApiCore } from '../core.ts';
+import type { State } from '../http/context.ts';
+import { createServe } from '../http/operation.ts';
+import type { UploadLimit } from '../http/uploadLimit.ts';
+import { jobRoutes } from './jobRoutes.ts';
+import { createJobService } from './jobService.ts';
+import { createJobWorkflow } from './jobWorkflow.ts';
+
+interface Services {
+  toolCallService: ToolCallService;
+  workflow: CallWorkflow;
+  replaySlots: ReplaySlots;
+  uploads: UploadLimit;
+  sessions: Sessions;
+}
+
+/** Creates jobs: calls whose result waits in the store. */
+export function createJobsArea(core: ApiCore, services: Services) {
+  const { env, log, registry, store, client, keyring, accounts, apiKeys, limits, ports, publicUrl, onError } =
+    core;
+  const { toolCallService, workflow, replaySlots, uploads, sessions } = services;
+  const { rateLimit, onFailure } = limits;
+  const jobs = createJobService({
+    toolCallService,
+    jobs: createJobs(store),
+    storage: createJobStorage(store, env.RATE_LIMIT),
+    uncharged: createUnchargedCalls(store, env.RATE_LIMIT, (paused) =>
+      log.warn(paused, 'too many calls without a charge; the account is paused'),
+    ),
+    results: createResults(mongodbPieces(store), keyring),
+    deleteInput: (reference) => deleteStored(store, reference),
+    replaySlots,
+    workflow: createJobWorkflow(client, (error) =>
+      log.warn({ err: error }, 'a request to the workflow of jobs failed; the sweeper will repeat it'),
+    ),
+    calls: workflow,
+    keyring,
+    egress: createGuard({
+      resolver: createResolver({ servers: env.DNS_SERVERS }),
+      allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
+      ownPorts: ports,
+    }),
+    limits: env,
+    publicUrl,
+    onError,
+  });
+  return {
+    routes(router: Router<State>) {
+      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure });
+      const byOwner = createAuthenticate({
+        apiKeys,
+        accounts,
+        onFailure,
+        session: sessions.callerFromSession,
+      });
+      jobRoutes(router, {
+        registry,
+        toolCallService,
+        jobs,
+        secrets: createCallbackSecrets(store, keyring),
+        uploads,
+        authenticate,
+        rateLimit,
+        serve: {
+          tools: createServe(router, { authenticate, rateLimit }),
+          account: createServe(router, { authenticate: byOwner, rateLimit }),
+        },
+      });
+    },
+  };
+}

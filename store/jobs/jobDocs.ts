@@ -1,0 +1,79 @@
+import type { IndexDescription } from 'mongodb';
+import type { JobState } from '../../schemas/jobs.ts';
+import type { ResultReference } from '../calls/callDocs.ts';
+import type { CallPolicy } from '../calls/callPolicy.ts';
+import type { KeyBudget } from '../ledger/keySpend.ts';
+
+/** The delivery of a job's callback. */
+export interface CallbackDoc {
+  url: string;
+  /** `waiting` until the job has ended. */
+  state: 'waiting' | 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  statusCode: number | null;
+  error: string | null;
+  /** When the next attempt is due; null if there is none. */
+  nextAt: Date | null;
+}
+
+/**
+ * A job: a call whose result waits in the store. Its id is the id of its call, which is recorded in `calls` when the job starts
+ * to run. Input and result are pieces in `results`.
+ */
+export interface JobDoc {
+  _id: string;
+  accountId: string;
+  keyId: string | null;
+  keyPrefix: string | null;
+  tool: string;
+  requestId: string;
+  policy: CallPolicy;
+  /** The budgets of the API key when the job was accepted. */
+  key: KeyBudget | null;
+  input: ResultReference;
+  /** Texts of the caller as JSON; null if there are none. */
+  metadata: string | null;
+  callback: CallbackDoc | null;
+  /** URL of the API, for the result's URL in the callback. */
+  baseUrl: string;
+  state: JobState;
+  createdAt: Date;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  charged: number;
+  code: string | null;
+  /** The output of a job that succeeded, or the error of one that failed; null if there is none beside `code`. */
+  result: ResultReference | null;
+  /** Removed if the job ended so that the same request may succeed; see `isFinalRefusal`. */
+  idempotency?: { key: string; fingerprint: string; expiresAt: Date };
+  expiresAt: Date;
+}
+
+/** The secret that signs the callbacks of an account. The document's id is the id of the account. */
+export interface CallbackSecretDoc {
+  _id: string;
+  /** Encrypted, in base64. */
+  secret: string;
+  /** The secret that replaces it at `from`; null if no rotation is pending. */
+  next: { secret: string; from: Date } | null;
+}
+
+export const JOB_INDEXES: IndexDescription[] = [
+  {
+    key: { accountId: 1, 'idempotency.key': 1 },
+    unique: true,
+    partialFilterExpression: { 'idempotency.key': { $exists: true } },
+  },
+  { key: { accountId: 1, createdAt: -1, _id: -1 } },
+  { key: { accountId: 1, state: 1, createdAt: -1, _id: -1 } },
+  // The queue of an account, and what a crash left open.
+  {
+    key: { accountId: 1, 'policy.pool': 1, createdAt: 1 },
+    name: 'queue',
+    partialFilterExpression: { state: 'queued' },
+  },
+  { key: { createdAt: 1 }, name: 'queued', partialFilterExpression: { state: 'queued' } },
+  { key: { startedAt: 1 }, partialFilterExpression: { state: 'running' } },
+  { key: { 'callback.nextAt': 1 }, partialFilterExpression: { 'callback.state': 'pending' } },
+  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+];

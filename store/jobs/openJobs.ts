@@ -1,0 +1,27 @@
+import type { Store } from '../mongo/mongo.ts';
+import type { JobDoc } from './jobDocs.ts';
+
+/** Age from which jobs and callbacks that have not moved count as left by a crash; longer than any of their steps takes. */
+const LEFTOVER_AFTER_MS = 15_000;
+const BATCH = 500;
+
+/** Jobs whose workflow may have ended without them. */
+interface OpenJobs {
+  /** Accounts with jobs that wait. */
+  accounts: string[];
+  running: Pick<JobDoc, '_id' | 'accountId'>[];
+  /** Jobs with a callback that is due. */
+  callbacks: Pick<JobDoc, '_id' | 'accountId'>[];
+}
+
+/** Finds jobs and callbacks that have not moved for a while. */
+export async function findOpenJobs({ jobs }: Pick<Store, 'jobs'>): Promise<OpenJobs> {
+  const ago = { $lt: new Date(Date.now() - LEFTOVER_AFTER_MS) };
+  const projection = { accountId: 1 } as const;
+  const [accounts, running, callbacks] = await Promise.all([
+    jobs.distinct('accountId', { state: 'queued', createdAt: ago }),
+    jobs.find({ state: 'running', startedAt: ago }, { projection }).limit(BATCH).toArray(),
+    jobs.find({ 'callback.state': 'pending', 'callback.nextAt': ago }, { projection }).limit(BATCH).toArray(),
+  ]);
+  return { accounts, running, callbacks };
+}
