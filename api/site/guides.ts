@@ -34,6 +34,7 @@ export const GUIDES = [
     names: [
       'retries',
       'idempotency',
+      'jobs',
       'files',
       'rate-limits',
       'billing',
