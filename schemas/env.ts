@@ -8,10 +8,12 @@ import {
   hostPort,
   integer,
   LOG_LEVELS,
+  line,
   list,
   mailAddress,
   mongodbUri,
   oneOf,
+  operatorText,
   parseDuration,
   parseMasterKeys,
   port,
@@ -300,6 +302,40 @@ export const VARIABLES = {
     fallback: null,
     about: 'Sender address of email. Default: `utility-tools` at the host of `PUBLIC_URL`.',
   }),
+  OPERATOR_NAME: variable({
+    parse: line,
+    fallback: null,
+    about:
+      'Name of the person or company that runs the installation, for `/contact`, `/terms`, `/privacy`, `/.well-known/security.txt`, the OpenAPI document and mails. Requires `SUPPORT_EMAIL`. Default: these pages say that no operator is named.',
+  }),
+  SUPPORT_EMAIL: variable({
+    parse: mailAddress,
+    fallback: null,
+    about: 'Email address at which users reach the operator. Requires `OPERATOR_NAME`.',
+  }),
+  OPERATOR_ADDRESS: variable({
+    parse: line,
+    fallback: null,
+    about: 'Postal address of the operator in one line, for `/contact`. Requires `OPERATOR_NAME`.',
+  }),
+  SECURITY_EMAIL: variable({
+    parse: mailAddress,
+    fallback: null,
+    about:
+      'Email address for reports of security problems, for `/contact` and `/.well-known/security.txt`. Requires `OPERATOR_NAME`. Default: `SUPPORT_EMAIL`.',
+  }),
+  TERMS_OF_SERVICE: variable({
+    parse: operatorText,
+    fallback: null,
+    about:
+      'Terms of service: path of a Markdown file that `/terms` shows, or an https URL to which it links. Requires `OPERATOR_NAME`.',
+  }),
+  PRIVACY_POLICY: variable({
+    parse: operatorText,
+    fallback: null,
+    about:
+      'Privacy policy: path of a Markdown file that `/privacy` shows, or an https URL to which it links. Requires `OPERATOR_NAME`.',
+  }),
   CREDIT_PACKS: variable({
     parse: (text) => parsePacks(list(text)),
     fallback: [
@@ -365,6 +401,15 @@ type Variables = typeof VARIABLES;
 export type Env = {
   [Name in keyof Variables]: ReturnType<Variables[Name]['parse']> | Variables[Name]['fallback'];
 };
+
+/** Variables about the operator, which mean nothing without its name. */
+const OF_OPERATOR = [
+  'SUPPORT_EMAIL',
+  'OPERATOR_ADDRESS',
+  'SECURITY_EMAIL',
+  'TERMS_OF_SERVICE',
+  'PRIVACY_POLICY',
+] as const;
 
 function read<T, D>(name: string, definition: Variable<T, D>, source: NodeJS.ProcessEnv): T | D {
   let text = source[name];
@@ -450,6 +495,12 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     PROGRAMS_DIR: read('PROGRAMS_DIR', v.PROGRAMS_DIR, source),
     SMTP_URL: read('SMTP_URL', v.SMTP_URL, source),
     MAIL_FROM: read('MAIL_FROM', v.MAIL_FROM, source),
+    OPERATOR_NAME: read('OPERATOR_NAME', v.OPERATOR_NAME, source),
+    SUPPORT_EMAIL: read('SUPPORT_EMAIL', v.SUPPORT_EMAIL, source),
+    OPERATOR_ADDRESS: read('OPERATOR_ADDRESS', v.OPERATOR_ADDRESS, source),
+    SECURITY_EMAIL: read('SECURITY_EMAIL', v.SECURITY_EMAIL, source),
+    TERMS_OF_SERVICE: read('TERMS_OF_SERVICE', v.TERMS_OF_SERVICE, source),
+    PRIVACY_POLICY: read('PRIVACY_POLICY', v.PRIVACY_POLICY, source),
     CREDIT_PACKS: read('CREDIT_PACKS', v.CREDIT_PACKS, source),
     STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),
     STRIPE_WEBHOOK_SECRET: read('STRIPE_WEBHOOK_SECRET', v.STRIPE_WEBHOOK_SECRET, source),
@@ -471,5 +522,10 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
   // With STRIPE_SECRET_KEY alone, payments would succeed but no credits would be added.
   if ((env.STRIPE_SECRET_KEY === null) !== (env.STRIPE_WEBHOOK_SECRET === null))
     throw new EnvError('STRIPE_SECRET_KEY: requires STRIPE_WEBHOOK_SECRET; set both or neither');
+  for (const name of OF_OPERATOR)
+    if (env[name] !== null && env.OPERATOR_NAME === null)
+      throw new EnvError(`${name}: requires OPERATOR_NAME`);
+  if (env.OPERATOR_NAME !== null && env.SUPPORT_EMAIL === null)
+    throw new EnvError('OPERATOR_NAME: requires SUPPORT_EMAIL, because users must reach the operator');
   return env;
 }

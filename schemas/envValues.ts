@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
 // Parsers of the values of environment variables. Each throws an Error whose message completes "<NAME>: …".
@@ -100,6 +101,29 @@ export function mailAddress(text: string): string {
   if (!/^[^\s\p{Cc}<>()[\],;:"\\@]+@[^\s\p{Cc}<>()[\],;:"\\@]+$/u.test(text))
     throw new Error('must be an email address, such as tools@example.com');
   return text;
+}
+
+/** One line of text, such as a name or an address. */
+export function line(text: string): string {
+  if (text.length > 200 || /\p{Cc}/u.test(text))
+    throw new Error('must be one line of at most 200 characters');
+  return text;
+}
+
+/** A text of the operator: Markdown, or the URL of the page that has it. */
+export type OperatorText = { markdown: string } | { url: string };
+
+/** Parses an https URL, or the path of a Markdown file, which is read. */
+export function operatorText(text: string): OperatorText {
+  if (text.startsWith('https://')) return { url: url(text, ['https:']) };
+  let markdown: string;
+  try {
+    markdown = readFileSync(text, 'utf8').trim();
+  } catch (error) {
+    throw new Error('must be an https URL or the path of a Markdown file that can be read', { cause: error });
+  }
+  if (markdown === '') throw new Error('must not name an empty file');
+  return { markdown };
 }
 
 /** A token bucket: tokens added per second, and the size of the bucket. A request takes one token. */

@@ -1,4 +1,5 @@
 import type { ApiCore } from '../core.ts';
+import { operatorOf } from '../operator.ts';
 import { createMailer } from './mailer.ts';
 import { createMails, type Mails } from './messages.ts';
 import { startNotices } from './notices.ts';
@@ -10,7 +11,7 @@ export function createMailArea({ env, log, apiMetrics, open, publicUrl, store, a
   start(): void;
 } {
   const mailer = open.adopt(createMailer({ env, log, metrics: apiMetrics }), (it) => it.settled());
-  const mails = createMails(mailer, publicUrl);
+  const mails = createMails(mailer, publicUrl, operatorOf(env));
   return {
     mails,
     start: () => void open.adopt(startNotices({ store, accounts, mails, log }), (it) => it.stop()),

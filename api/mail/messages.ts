@@ -1,5 +1,6 @@
 import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
 import type { BalanceNotice, DisabledNotice } from '../../store/webhooks/webhookDocs.ts';
+import type { Operator } from '../operator.ts';
 import type { Mailer } from './mailer.ts';
 
 /** Paths of the dashboard to which links in emails lead. */
@@ -44,8 +45,15 @@ const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '');
 /**
  * Creates the functions that write and send the emails. @param publicUrl returns the base URL of links; it never
  * comes from a request, which could forge it
+ *
+ * @param operator who runs the installation; null: nobody is named
  */
-export function createMails(mailer: Mailer, publicUrl: () => string): Mails {
+export function createMails(mailer: Mailer, publicUrl: () => string, operator: Operator | null): Mails {
+  const helper =
+    operator === null
+      ? 'only the operator of the service can undo it. This installation has no operator named.'
+      : `write to ${operator.name} at once: ${operator.email}`;
+
   const linkTo = (path: string, query: Record<string, string> = {}): string => {
     const url = new URL(path, publicUrl());
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -116,7 +124,7 @@ If you did not request this, ignore this message. Nothing has changed.
 From now on, sign in with the new address. The security log shows who changed it:
 ${link}
 
-If you did not change it, contact support at once.
+If you did not change it, ${helper}
 `;
       const subject = 'Your email address was changed';
       mailer.post({ kind: 'changed', to: from, subject, text, link });
@@ -144,7 +152,7 @@ ${linkTo('/dashboard/settings/security-log')}
 You can open a new account at any time; it starts without free credits:
 ${link}
 
-If you did not close the account, contact support at once.
+If you did not close the account, ${helper}
 `;
       mailer.post({ kind: 'closed', to, subject: 'Your account was closed', text, link });
     },

@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import type { InternalPort } from '../internalPort.ts';
+import { operatorOf } from '../operator.ts';
 import { docsRoutes } from './docsRoutes.ts';
 import { metaRoutes } from './metaRoutes.ts';
 
@@ -11,7 +12,7 @@ export const createOpenapiArea = (
   { readiness }: Pick<InternalPort, 'readiness'>,
 ) => ({
   routes(router: Router<State>) {
-    metaRoutes(router, registry, env.PUBLIC_URL, readiness);
+    metaRoutes(router, registry, env.PUBLIC_URL, operatorOf(env), readiness);
     docsRoutes(router, env.PUBLIC_URL);
   },
 });

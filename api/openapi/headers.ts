@@ -5,7 +5,7 @@ const count = (description: string): Json => ({ description, schema: { type: 'in
 
 /** Response headers, for `components.headers`. */
 export const HEADERS: Json = {
-  'X-Request-Id': text('Id of the request. Quote it when you contact support.'),
+  'X-Request-Id': text('Id of the request, by which the dashboard and the log of the service find the call.'),
   'X-Credits-Cost': count('Price of the call.'),
   'X-Credits-Charged': count('Credits charged: 0 for a call that failed or was replayed.'),
   'X-Credits-Remaining': count('Credits available for further calls.'),

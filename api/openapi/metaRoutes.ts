@@ -4,6 +4,7 @@ import { OPERATIONS } from '../../schemas/operations.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
+import type { Operator } from '../operator.ts';
 import { openApiDocument } from './openapi.ts';
 
 const JSON_TYPE = 'application/json';
@@ -12,11 +13,13 @@ const JSON_TYPE = 'application/json';
  * Registers the routes that need no key: tool catalogue, OpenAPI document and health.
  *
  * @param serverUrl URL of the API; null: the origin of the document
+ * @param operator who runs the installation; null: nobody is named
  */
 export function metaRoutes(
   router: Router<State>,
   registry: Registry,
   serverUrl: string | null,
+  operator: Operator | null,
   readiness: () => Promise<Readiness>,
 ): void {
   const items = [...registry.values()].map(({ name, title, description, price, pool, input, output }) => ({
@@ -31,7 +34,14 @@ export function metaRoutes(
   const catalogue = createDocument(JSON_TYPE, JSON.stringify({ items }));
   const reference = createDocument(
     JSON_TYPE,
-    JSON.stringify(openApiDocument({ registry, operations: OPERATIONS, serverUrl })),
+    JSON.stringify(
+      openApiDocument({
+        registry,
+        operations: OPERATIONS,
+        serverUrl,
+        ...(operator !== null && { operator }),
+      }),
+    ),
   );
   router.get('/api/v1/tools', (ctx: Context) => sendDocument(ctx, catalogue));
   router.get('/openapi.json', (ctx: Context) => sendDocument(ctx, reference));

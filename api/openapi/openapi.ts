@@ -1,5 +1,6 @@
 import type { Operation } from '../../schemas/operation.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import type { Operator } from '../operator.ts';
 import { codesOfOperation, codesOfTool } from './codes.ts';
 import { sharedSchemas } from './generatorSchema.ts';
 import { HEADERS, PARAMETERS } from './headers.ts';
@@ -33,6 +34,8 @@ interface Sources {
   operations: readonly Operation[];
   /** URL of the API; null: the origin of the document. */
   serverUrl: string | null;
+  /** Who runs the installation, if it is named. */
+  operator?: Pick<Operator, 'name' | 'email'>;
 }
 
 function operationPaths(operations: readonly Operation[], shared: SharedResponses): Json {
@@ -43,7 +46,7 @@ function operationPaths(operations: readonly Operation[], shared: SharedResponse
 }
 
 /** Generates the OpenAPI 3.1 document from the definitions of tools and operations. */
-export function openApiDocument({ registry, operations, serverUrl }: Sources): Json {
+export function openApiDocument({ registry, operations, serverUrl, operator }: Sources): Json {
   const tools = [...registry.values()];
   const shared = createSharedResponses();
   const paths = {
@@ -58,8 +61,9 @@ export function openApiDocument({ registry, operations, serverUrl }: Sources): J
       version: '1.0.0',
       description: DESCRIPTION,
       contact: {
-        name: 'Utility Tools API',
-        ...(serverUrl !== null && { url: new URL('/docs', serverUrl).href }),
+        name: operator?.name ?? 'Utility Tools API',
+        ...(serverUrl !== null && { url: new URL('/contact', serverUrl).href }),
+        ...(operator !== undefined && { email: operator.email }),
       },
       license: { name: 'MIT', identifier: 'MIT' },
     },

@@ -48,7 +48,10 @@ export const PROBLEM_SCHEMA = {
     status: { type: 'integer', description: 'HTTP status code, the same as in the response.' },
     detail: { type: 'string', description: 'Description of this occurrence.' },
     code: { type: 'string', enum: CODES, description: 'Stable code of the kind of error.' },
-    requestId: { type: 'string', description: 'Id of the request. Quote it when you contact support.' },
+    requestId: {
+      type: 'string',
+      description: 'Id of the request, by which the dashboard and the log of the service find the call.',
+    },
     errors: {
       type: 'array',
       description: `Only with \`invalid_input\`: the faults of the input, at most ${MAX_FAULTS}. Long messages are truncated.`,

@@ -18,7 +18,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   network_not_allowed:
     'Send the request from an allowed network, or change the allowed networks of the key in the dashboard.',
   account_suspended:
-    'The dashboard shows the reason: buy credits to cover a shortfall, or ask the operator of the service.',
+    'The dashboard shows the reason. Buy credits to cover a shortfall; a suspension by the operator lasts until the operator lifts it.',
   unknown_tool: 'Check the name after /api/v1/tools/.',
   not_found: 'Check the path and the id. Resources of other accounts are reported as not found.',
   method_not_allowed: 'Use a method listed in the Allow header. Tools are called with POST.',
@@ -50,11 +50,11 @@ export const REMEDIES: Record<ErrorCode, string> = {
   rate_limited:
     'RateLimit and RateLimit-Policy state your quota. At most 64 calls of an account run at the same time per pool.',
   internal:
-    'Retry with the same Idempotency-Key. If the error persists, contact support and quote the requestId.',
+    'Retry with the same Idempotency-Key. The log of the service has the cause under the requestId, for its operator.',
   target_failed: 'Check the target from another machine. "detail" states what failed.',
   pool_busy: 'Retry after the number of seconds in Retry-After.',
   tool_unavailable:
-    'Retry after the number of seconds in Retry-After. If "detail" names a missing program, contact the operator of this installation.',
+    'Retry after the number of seconds in Retry-After. If "detail" names a missing program, the operator of the service has to install it.',
   feed_unavailable: 'Retry after the number of seconds in Retry-After.',
   target_timeout: 'Retry later, or raise the timeout if the tool has such a field.',
   deadline_exceeded: 'Retry, or request less work per call.',

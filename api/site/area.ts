@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { StripeService } from '../billing/stripeService.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
+import { operatorOf } from '../operator.ts';
 import { siteRoutes } from './siteRoutes.ts';
 
 /** Creates the landing page and the documentation. */
@@ -16,6 +17,7 @@ export const createSiteArea = (
       freeCredits: env.FREE_CREDITS,
       // Without Stripe, production sells nothing.
       packs: stripe === null && env.NODE_ENV === 'production' ? [] : env.CREDIT_PACKS,
+      operator: operatorOf(env),
       hasTrials: env.TRIAL_CREDITS > 0,
     }),
 });

@@ -5,6 +5,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { price, unitPrice } from '../dashboard/components/price.ts';
 import { errorList, errorTable } from './errorTable.ts';
+import type { Operator } from '../operator.ts';
 import { renderMarkdown, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
 
@@ -18,6 +19,8 @@ export interface Installation {
   /** Credit packs on sale. */
   packs: readonly Pack[];
   /** Whether visitors can try tools without an account. */
+  /** Who runs the installation; null: nobody is named. */
+  operator: Operator | null;
   hasTrials: boolean;
 }
 

@@ -77,6 +77,9 @@ const FOOTER = html`<footer class="foot">
 <li><a href="/status">Status</a></li>
 <li><a href="/dashboard">Dashboard</a></li>
 </ul>
+<li><a href="/contact">Contact</a></li>
+<li><a href="/terms">Terms</a></li>
+<li><a href="/privacy">Privacy</a></li>
 </footer>`;
 
 const frame = (data: Head, content: Html): string =>

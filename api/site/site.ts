@@ -7,7 +7,8 @@ import { createDocument, type Document } from '../http/document.ts';
 import { GUIDES, type Installation, loadGuides } from './guides.ts';
 import { llmsText, overviewPage, toolsPage } from './indexPages.ts';
 import { landingPage } from './landingPage.ts';
-import { docsLayout } from './layout.ts';
+import { docsLayout, plainLayout, SITE_NAME } from './layout.ts';
+import { operatorPages } from './operatorPages.ts';
 import type { Page, Section } from './page.ts';
 import { pictureFiles } from './pictures.ts';
 import { createSearch } from './search.ts';
@@ -63,6 +64,14 @@ ${paths.map(
 )}</urlset>
 `.markup;
 
+/** A page about the operator, which is not part of the documentation. */
+const operatorPage = ({ path, title, summary, body }: Page, baseUrl: string): string =>
+  plainLayout(
+    { path, title: `${title} – ${SITE_NAME}`, description: summary, baseUrl, markdown: `${path}.md` },
+    html`<h1>${title}</h1>
+${body}`,
+  );
+
 const robots = (baseUrl: string): string => `User-agent: *
 Disallow: /api/
 Disallow: /dashboard
@@ -103,6 +112,7 @@ export async function createSite(installation: Installation): Promise<Site> {
   const pages = sections.flatMap((section) => section.pages);
   const render = (page: Page, query?: string) =>
     docsLayout({ page, sections, baseUrl, ...(query === undefined ? {} : { query }) });
+  const own = operatorPages(installation.operator);
   let results: ReturnType<typeof createSearch> | null = null;
   const landing = createDocument(HTML, landingPage(installation));
   const rendered: [string, Document][] = [];
@@ -111,20 +121,28 @@ export async function createSite(installation: Installation): Promise<Site> {
     rendered.push([`${page.path}.md`, createDocument(MARKDOWN, page.markdown)]);
     await setImmediate();
   }
+  for (const page of own) {
+    rendered.push([page.path, createDocument(HTML, operatorPage(page, baseUrl))]);
+    rendered.push([`${page.path}.md`, createDocument(MARKDOWN, page.markdown)]);
+  }
+  const listed = [...pages, ...own];
   return {
     documents: new Map<string, Document>([
       ['/', landing],
       ...rendered,
       ...(await assets()),
-      ['/llms.txt', createDocument(TEXT, llmsText(sections, baseUrl))],
+      [
+        '/llms.txt',
+        createDocument(TEXT, llmsText([...sections, { title: 'Operator', pages: own }], baseUrl)),
+      ],
       ['/robots.txt', createDocument(TEXT, robots(baseUrl))],
       [
         '/sitemap.xml',
-        createDocument('application/xml', sitemap(['/', ...pages.map(({ path }) => path)], baseUrl)),
+        createDocument('application/xml', sitemap(['/', ...listed.map(({ path }) => path)], baseUrl)),
       ],
     ]),
     async search(query) {
-      results ??= createSearch(pages);
+      results ??= createSearch(listed);
       const found = (await results)(query);
       return render(unlisted('/docs/search', 'Search', found), query);
     },

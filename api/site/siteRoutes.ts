@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { Context, State } from '../http/context.ts';
 import { sendDocument } from '../http/document.ts';
 import type { Installation } from './guides.ts';
+import { securityText } from './securityText.ts';
 import type { Site } from './site.ts';
 import { STYLE_SOURCE } from './style.ts';
 
@@ -32,6 +33,7 @@ const ROOT = [
   '/sitemap.xml',
   '/llms.txt',
   '/social-card.png',
+  ...['/contact', '/terms', '/privacy'].flatMap((path) => [path, `${path}.md`]),
 ];
 
 interface Dependencies extends Omit<Installation, 'baseUrl'> {
@@ -60,6 +62,15 @@ export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: 
     if (document === undefined) ctx.status = 404;
   };
   for (const path of ROOT) router.get(path, send);
+  router.get('/.well-known/security.txt', (ctx: Context) => {
+    const { operator } = installation;
+    ctx.type = 'text/plain; charset=utf-8';
+    ctx.status = operator === null ? 404 : 200;
+    ctx.body =
+      operator === null
+        ? 'This installation has no operator named, so there is nobody to report to.\n'
+        : securityText(operator, baseUrl().replace(/\/$/, ''), new Date());
+  });
   router.get('/docs', send);
   router.get('/docs.md', send);
   router.get('/docs/search', async (ctx: Context) => {

@@ -648,7 +648,16 @@ test.serial('the reference is accessible, with its sections open and without scr
 
 test.serial('the site is accessible in both colour schemes, and works without its scripts', async (t) => {
   const { page, open } = tab;
-  for (const path of ['/', '/status', '/docs/webhooks', '/docs/tools/website-screenshot', '/docs/errors']) {
+  for (const path of [
+    '/',
+    '/contact',
+    '/terms',
+    '/privacy',
+    '/status',
+    '/docs/webhooks',
+    '/docs/tools/website-screenshot',
+    '/docs/errors',
+  ]) {
     await open(path);
     await inspect(t, tab);
     for (const value of ['light', 'dark']) {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { type Response as DnsResponse, type Received, reply, soa, startDns } from './dns.ts';
 import { type SharedStack, type Stack, type StackOptions, startStack, TARGET_HOST } from './stack.ts';
 import { startWorld } from './world.ts';
@@ -13,6 +14,16 @@ export const FREE_CREDITS = 30;
 export const RETRY_MS = [300, 400, 500];
 /** The public address of the stack `limited`, and that of its Temporal UI. */
 export const LIMITED = { publicUrl: 'https://tools.example', uiUrl: 'http://127.0.0.1:1/?a=1&copy=2' };
+
+/** The operator of the stack `limited`; the other stacks name none. */
+export const OPERATOR = {
+  OPERATOR_NAME: 'Example *Tools* & Sons',
+  SUPPORT_EMAIL: 'help@tools.example',
+  OPERATOR_ADDRESS: '1 Example Street, London',
+  SECURITY_EMAIL: 'security+reports@tools.example',
+  TERMS_OF_SERVICE: fileURLToPath(new URL('terms.md', import.meta.url)),
+  PRIVACY_POLICY: 'https://tools.example/our-privacy_policy',
+};
 
 /** Answers DNS queries: names below `silent.` never, those below `failing.` with SERVFAIL; no other name exists. */
 function answer(query: Received): DnsResponse {
@@ -38,10 +49,13 @@ const PROFILES = {
       },
     };
   },
-  /** With the default rate limit, behind a proxy, at a public address; without pools. */
+  /** With the default rate limit, behind a proxy, at a public address, with an operator; without pools. */
   async limited() {
     const { publicUrl: PUBLIC_URL, uiUrl: TEMPORAL_UI_URL } = LIMITED;
-    return { pools: [], env: { RATE_LIMIT: '20:40', TRUST_PROXY: 'true', PUBLIC_URL, TEMPORAL_UI_URL } };
+    return {
+      pools: [],
+      env: { RATE_LIMIT: '20:40', TRUST_PROXY: 'true', PUBLIC_URL, TEMPORAL_UI_URL, ...OPERATOR },
+    };
   },
   /** All pools, and local servers for the targets of all examples, of which `worldOf` knows the addresses. */
   async full(owned) {

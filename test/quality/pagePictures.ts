@@ -24,6 +24,9 @@ interface Shot {
 
 const SITE: Shot[] = [
   { name: 'landing', path: '/' },
+  { name: 'contact', path: '/contact' },
+  { name: 'terms', path: '/terms' },
+  { name: 'privacy', path: '/privacy' },
   { name: 'documentation', path: '/docs' },
   { name: 'quickstart', path: '/docs/quickstart' },
   { name: 'webhooks guide', path: '/docs/webhooks' },

@@ -128,7 +128,7 @@ ${parent === undefined ? null : html`<p class="parent"><a href="${parent.path}">
 ${menu?.viewer.needsTwoFactor ? needsTwoFactor : null}${main}
 </main>
 </div>
-<footer>${menu === undefined ? null : html`<p id="zone">Times are in UTC.</p>`}<p><a href="/status">Status of the service</a></p></footer>
+<footer>${menu === undefined ? null : html`<p id="zone">Times are in UTC.</p>`}<p class="about"><a href="/status">Status of the service</a> <a href="/contact">Contact</a> <a href="/terms">Terms</a> <a href="/privacy">Privacy</a></p></footer>
 </body>
 </html>
 `.markup;

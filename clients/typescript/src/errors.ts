@@ -75,7 +75,7 @@ export class ApiError extends UtilityToolsError {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
-  /** Quote it when you contact support. */
+  /** The dashboard and the log of the service find the call by it. */
   readonly requestId: string;
   /** Faults of the input, with `invalid_input`. */
   readonly faults: readonly Fault[];

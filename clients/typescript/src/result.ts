@@ -26,7 +26,7 @@ export interface Result<T> {
   /** The output fields of the tool. */
   output: T;
   credits: Credits;
-  /** Quote it when you contact support. */
+  /** The dashboard and the log of the service find the call by it. */
   requestId: string;
   /** Repeating the call with this key within 24 hours returns the same result at no cost. Null if none was sent. */
   idempotencyKey: string | null;

@@ -109,6 +109,6 @@ ${
 ${phaseView(call.phases, call)}`
 }
 ${contentView(viewer, call, page.content, page.tool)}
-<p class="quiet">Quote the request id when you contact support.</p>`,
+<p class="quiet">The log of the service has this call under its request id. <a href="/contact">Contact</a></p>`,
   });
 }

@@ -42,7 +42,7 @@ function verdict({ lines, balance, drift }: AccountAudit): Html {
       html`<p>${sum} This equals your balance. All running balances, charges and grants match.</p>`,
     );
   return html`${alert({
-    message: `${sum} Something does not match. Please report this to support:`,
+    message: `${sum} Something does not match. The service's own hourly check finds it too and warns its operator:`,
     faults: drift.map(({ what, expected, found }) => ({
       pointer: '',
       message: `${what}: ${expected} expected, ${found} found`,

@@ -94,7 +94,11 @@ export function signInRoutes(dashboard: Dashboard): void {
   });
 
   const SIGN_UP = '/dashboard/sign-up';
-  const signUp = { freeCredits: env.FREE_CREDITS, verifies: mails.delivers };
+  const signUp = {
+    freeCredits: env.FREE_CREDITS,
+    verifies: mails.delivers,
+    hasTerms: env.TERMS_OF_SERVICE !== null,
+  };
 
   pages.public('get', SIGN_UP, async (ctx) => {
     if (await isSignedIn(ctx)) return goTo(ctx, HOME);

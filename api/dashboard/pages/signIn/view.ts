@@ -81,11 +81,13 @@ interface SignUp {
   freeCredits: number;
   /** Whether accounts need a verified address. */
   verifies: boolean;
+  /** Whether the operator has published terms of service. */
+  hasTerms: boolean;
   again: Again | null;
 }
 
 /** The sign-up form. */
-export const signUpPage = ({ freeCredits, verifies, again }: SignUp): string =>
+export const signUpPage = ({ freeCredits, verifies, hasTerms, again }: SignUp): string =>
   layout({
     title: 'Sign up',
     main: html`${alert(again?.failure ?? null)}
@@ -105,6 +107,6 @@ ${inputField({
   failure: again?.failure ?? null,
 })}
 <button>Sign up</button>
-</form>
+${hasTerms ? html`<p class="hint">By signing up you accept the <a href="/terms">terms of service</a>.</p>` : null}</form>
 <p>Already have an account? <a href="/dashboard/sign-in">Sign in</a>.</p>`,
   });

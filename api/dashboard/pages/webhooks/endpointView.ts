@@ -153,7 +153,7 @@ function pause(viewer: Viewer, webhook: WebhookRow): Html | null {
   // Consecutive failures are the only automatic reason; otherwise an operator disabled the endpoint.
   const why =
     webhook.consecutiveFailures < MAX_FAILURES
-      ? html`the operator disabled the endpoint. Ask the operator before you enable it again.`
+      ? html`the operator disabled the endpoint. Enable it again only when you know why.`
       : html`${failuresOf(webhook)} consecutive attempts failed. Repair the receiver, then enable the endpoint; the
 count restarts at 0.`;
   return html`<p>No deliveries since ${moment(webhook.disabledAt)}: ${why}</p>

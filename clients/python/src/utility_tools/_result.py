@@ -85,7 +85,7 @@ class Result(Generic[T]):
     """The output fields of the tool."""
     credits: Credits
     request_id: str
-    """Quote it when you contact support."""
+    """The dashboard and the log of the service find the call by it."""
     idempotency_key: Optional[str]
     """Repeating the call with this key within 24 hours returns the same result at no cost. None if none was sent."""
     replayed: bool
