@@ -7,12 +7,14 @@ import { createBackgroundDispatch } from '../platform/temporal/startDispatch.ts'
 import { openClient } from '../platform/temporal/temporal.ts';
 import { type Accounts, createAccounts } from '../store/accounts/accounts.ts';
 import { createLists, type Lists } from '../store/accounts/lists.ts';
+import { createRefusals } from '../store/calls/refusals.ts';
 import { type ApiKeys, createApiKeys } from '../store/keys/apiKeys.ts';
 import { ensureResource } from '../store/keys/connections.ts';
 import { connectStore } from '../store/mongo/connectStore.ts';
 import { ensureIndexes } from '../store/mongo/indexes.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
+import { type Attention, createAttention } from './calls/attention.ts';
 import { type ClientUses, createClientUses } from './http/clientUse.ts';
 import { type ApiMetrics, createApiMetrics } from './http/metrics.ts';
 import { createLimits, type Limits } from './limits.ts';
@@ -28,6 +30,7 @@ export interface ApiCore extends Core {
   readonly lists: Lists;
   readonly limits: Limits;
   readonly clientUses: ClientUses;
+  readonly attention: Attention;
   /** Ports of the installation, to which the egress guard permits no connection; grows while the process starts. */
   readonly ports: number[];
   /** Returns the URL of the API: PUBLIC_URL, or the address on which the API listens, which is known from the first request on. */
@@ -56,6 +59,7 @@ export async function createApiCore(core: Core): Promise<ApiCore> {
   const ports = ownPorts(env);
   addReservedPorts(ports);
   const addPort = (url: string) => void ports.push(Number(new URL(url).port));
+  const refusals = open.adopt(createRefusals(store, onError), (it) => it.flush());
   let publicUrl = env.PUBLIC_URL ?? '';
   return {
     ...core,
@@ -68,6 +72,7 @@ export async function createApiCore(core: Core): Promise<ApiCore> {
     lists: createLists(store),
     limits: createLimits(store, env.RATE_LIMIT),
     clientUses: createClientUses(env.TRUST_PROXY),
+    attention: createAttention(store, refusals, onError),
     ports,
     publicUrl: () => publicUrl,
     addPort,

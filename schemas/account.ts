@@ -9,6 +9,7 @@ import {
   ledgerEntry,
   newKey,
   newKeyBody,
+  refusal,
   timestamp,
 } from './accountRows.ts';
 import { listOf, PAGE } from './lists.ts';
@@ -61,6 +62,22 @@ export const listCalls = defineOperation({
     additionalProperties: false,
   },
   success: { status: 200, schema: listOf(call), alsoAs: ['text/csv'] },
+  errors: [],
+});
+
+export const listRefusals = defineOperation({
+  id: 'listRefusals',
+  method: 'get',
+  path: '/api/v1/account/refusals',
+  summary: 'List refused requests',
+  description:
+    'Requests with a key that were refused before they became a call: with an invalid input, without enough credits, above a limit, or with a key ' +
+    'that is revoked or not permitted. A row counts the requests of an hour with the same key, tool and code. Rows are kept for 7 days, at most ' +
+    '500 of an account, and contain no input. New requests appear within 5 seconds.',
+  tag: TAG,
+  auth: 'account',
+  query: pageQuery,
+  success: { status: 200, schema: listOf(refusal) },
   errors: [],
 });
 
@@ -181,6 +198,7 @@ export const listEvents = defineOperation({
 export const ACCOUNT_OPERATIONS: readonly Operation[] = [
   getAccount,
   listCalls,
+  listRefusals,
   listLedger,
   listKeys,
   createKey,

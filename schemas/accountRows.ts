@@ -91,6 +91,47 @@ export const call = {
   additionalProperties: false,
 } as const;
 
+/** Requests of an hour that were refused before they became a call. */
+export const refusal = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', description: 'Id of the row.' },
+    code: {
+      ...optionalText,
+      description:
+        'Error code of the requests; null if the row counts requests with various codes, because there were very many.',
+    },
+    tool: {
+      ...optionalText,
+      description: 'Tool of the requests; null if they were refused before it was known.',
+    },
+    keyPrefix: { ...optionalText, description: 'First 9 characters of the API key.' },
+    count: { type: 'integer', description: 'Number of requests.' },
+    firstAt: { ...timestamp, description: 'Time of the first request.' },
+    lastAt: { ...timestamp, description: 'Time of the latest request.' },
+    faults: {
+      type: 'array',
+      description: 'The first invalid fields of the latest request, without their values.',
+      items: {
+        type: 'object',
+        properties: {
+          pointer: { type: 'string', description: 'JSON Pointer to the field.' },
+          message: { type: 'string', description: 'What is wrong with it.' },
+        },
+        required: ['pointer', 'message'],
+        additionalProperties: false,
+      },
+    },
+    requestIds: {
+      type: 'array',
+      description: 'Ids of the latest requests, at most 10, oldest first.',
+      items: { type: 'string' },
+    },
+  },
+  required: ['id', 'code', 'tool', 'keyPrefix', 'count', 'firstAt', 'lastAt', 'faults', 'requestIds'],
+  additionalProperties: false,
+} as const;
+
 /** A ledger entry. The columns of the CSV statement are these fields, in this order. */
 export const ledgerEntry = {
   type: 'object',
@@ -354,6 +395,7 @@ export const event = {
 
 export type AccountRow = FromSchema<typeof account>;
 export type CallRow = FromSchema<typeof call>;
+export type RefusalRow = FromSchema<typeof refusal>;
 export type CallPhases = NonNullable<CallRow['phases']>;
 export type EntryRow = FromSchema<typeof ledgerEntry>;
 export type KeyRow = FromSchema<typeof key>;

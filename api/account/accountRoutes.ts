@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { getAccount, listCalls, listEvents } from '../../schemas/account.ts';
+import { getAccount, listCalls, listEvents, listRefusals } from '../../schemas/account.ts';
 import { invalidInput } from '../../schemas/errors.ts';
 import type { Lists } from '../../store/accounts/lists.ts';
 import { Download, type Serve } from '../http/operation.ts';
@@ -10,7 +10,7 @@ import { eventRows } from './eventRows.ts';
 import { keyRoutes } from './keyRoutes.ts';
 import type { Keys } from './keyService.ts';
 import { ledgerRoutes } from './ledgerRoutes.ts';
-import { accountRow, callRow } from './rows.ts';
+import { accountRow, callRow, refusalRow } from './rows.ts';
 
 interface Dependencies {
   lists: Lists;
@@ -45,6 +45,11 @@ export function accountRoutes(serve: Serve, deps: Dependencies): void {
     }
     const { items, nextCursor } = await lists.calls(caller.account._id, filter, page);
     return { items: items.map(callRow), nextCursor };
+  });
+
+  serve(listRefusals, async ({ caller, query }) => {
+    const { items, nextCursor } = await lists.refusals(caller.account._id, {}, query);
+    return { items: items.map(refusalRow), nextCursor };
   });
 
   serve(listEvents, ({ caller, query }) => {

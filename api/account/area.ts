@@ -37,6 +37,7 @@ export function createAccountArea(core: ApiCore, services: Services) {
         apiKeys,
         accounts,
         onFailure: limits.onFailure,
+        attention: core.attention,
         session: sessions.callerFromSession,
       });
       const serve = createServe(router, { authenticate, rateLimit: limits.rateLimit });

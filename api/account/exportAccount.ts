@@ -9,7 +9,16 @@ import { jobRow } from '../../store/jobs/jobRow.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { Auth, User } from '../auth/auth.ts';
-import { accountRow, attemptRow, callRow, entryRow, eventRow, keyRow, webhookRow } from './rows.ts';
+import {
+  accountRow,
+  attemptRow,
+  callRow,
+  entryRow,
+  eventRow,
+  keyRow,
+  refusalRow,
+  webhookRow,
+} from './rows.ts';
 
 /**
  * Exports everything that is stored about an account and its user, except secrets, as lines of JSON. The field `record` of
@@ -121,6 +130,7 @@ export const createExportAccount = (
       idempotencyKey: call.idempotency?.key ?? null,
     }));
     yield* lines('job', cursors.jobs(), (job) => ({ ...jobRow(job) }));
+    yield* lines('refusal', cursors.refusals(), (refusal) => ({ ...refusalRow(refusal) }));
     yield* contentLines(account._id, cursors, contents);
     yield* eventLines(store, cursors);
     yield* lines('securityEvent', cursors.securityLog(), securityRow);

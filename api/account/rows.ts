@@ -5,11 +5,13 @@ import type {
   EntryRow,
   EventRow,
   KeyRow,
+  RefusalRow,
 } from '../../schemas/accountRows.ts';
 import { EVENT_KINDS, isTestEvent, LOW_CREDITS } from '../../schemas/events.ts';
 import type { AttemptRow, WebhookRow } from '../../schemas/webhookRows.ts';
 import type { Account, EntryDoc } from '../../store/accounts/accountDocs.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { RefusalDoc } from '../../store/calls/refusalDocs.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import { spentOf } from '../../store/ledger/keySpend.ts';
 import { deliveryId } from '../../store/webhooks/events.ts';
@@ -49,6 +51,18 @@ export const callRow = (call: CallDoc): CallRow => ({
     call.finishedAt === null ? null : Math.max(0, call.finishedAt.getTime() - call.startedAt.getTime()),
   keyPrefix: call.keyPrefix,
   phases: phasesOf(call),
+});
+
+export const refusalRow = (refusal: RefusalDoc): RefusalRow => ({
+  id: refusal._id,
+  code: refusal.code,
+  tool: refusal.tool,
+  keyPrefix: refusal.keyPrefix,
+  count: refusal.count,
+  firstAt: refusal.firstAt.toISOString(),
+  lastAt: refusal.lastAt.toISOString(),
+  faults: refusal.faults,
+  requestIds: refusal.requestIds,
 });
 
 export const entryRow = (entry: EntryDoc): EntryRow => ({

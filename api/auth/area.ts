@@ -26,6 +26,7 @@ interface Services {
 export function createAuthArea(core: ApiCore, { mails }: Services) {
   const { env, log, store, keyring, accounts, apiKeys, limits } = core;
   const { attempts, pageLimit, onFailure, countChange } = limits;
+  const { attention } = core;
   const publicUrl = env.PUBLIC_URL;
   const auth = createAuth({ env, store, accounts, keyring, mails, log });
   const sendToAuth = createSendToAuth(auth);
@@ -54,7 +55,7 @@ export function createAuthArea(core: ApiCore, { mails }: Services) {
       deviceRoutes(router, {
         deviceLogin,
         apiKeys,
-        authenticate: createAuthenticate({ apiKeys, accounts, onFailure }),
+        authenticate: createAuthenticate({ apiKeys, accounts, onFailure, attention }),
         limit: attempts,
         pageLimit,
         onFailure,

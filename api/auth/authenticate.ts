@@ -2,7 +2,9 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { isInNetworks } from '../../schemas/formats/network.ts';
 import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { ApiKeys } from '../../store/keys/apiKeys.ts';
+import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
+import type { Attention } from '../calls/attention.ts';
 import type { Caller, Context } from '../http/context.ts';
 import { plainAddress } from './addressKey.ts';
 
@@ -13,6 +15,7 @@ interface Dependencies {
   apiKeys: ApiKeys;
   accounts: Accounts;
   onFailure: FailureLimit;
+  attention: Pick<Attention, 'keyRefused'>;
   /**
    * Finds the caller by the session cookie of a request that has no Authorization header. If omitted, only API keys
    * are accepted.
@@ -26,7 +29,7 @@ const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
  * Creates the function that authenticates a request and sets `ctx.state.caller`. @throws ServiceError
  * missing_api_key, invalid_api_key, network_not_allowed, rate_limited
  */
-export function createAuthenticate({ apiKeys, accounts, onFailure, session }: Dependencies) {
+export function createAuthenticate({ apiKeys, accounts, onFailure, attention, session }: Dependencies) {
   return async (ctx: Context): Promise<void> => {
     const header = ctx.get('Authorization');
     const owner = header === '' && session !== undefined ? await session(ctx) : null;
@@ -35,7 +38,10 @@ export function createAuthenticate({ apiKeys, accounts, onFailure, session }: De
       return;
     }
     const presented = BEARER.exec(header)?.[1];
-    const key = presented === undefined ? null : await retryStore(() => apiKeys.authenticate(presented));
+    const { requestId } = ctx.state;
+    const onDead = (row: ApiKeyDoc) => attention.keyRefused(row, 'invalid_api_key', requestId);
+    const key =
+      presented === undefined ? null : await retryStore(() => apiKeys.authenticate(presented, onDead));
     const account = key === null ? null : await retryStore(() => accounts.find(key.accountId));
     if (key === null || account === null) {
       await onFailure(ctx.ip);
@@ -43,6 +49,7 @@ export function createAuthenticate({ apiKeys, accounts, onFailure, session }: De
     }
     const { allowedNetworks = null } = key;
     if (allowedNetworks !== null && !isInNetworks(ctx.ip, allowedNetworks)) {
+      attention.keyRefused(key, 'network_not_allowed', requestId);
       // Counts as a failure, so that a stolen key cannot be used to send requests without a limit.
       await onFailure(ctx.ip);
       throw new ServiceError('network_not_allowed');

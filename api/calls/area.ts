@@ -26,7 +26,7 @@ type Services = Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'>;
 /** Creates the calls of tools: the records of this process in MongoDB, and what runs a call. */
 export async function createCallsArea(core: ApiCore, services: Services) {
   const { env, log, registry, store, client, keyring, accounts, apiKeys, apiMetrics, limits, open } = core;
-  const { onError } = core;
+  const { attention, onError } = core;
   const { outages, vault, vaultUrl } = services;
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const lease = open.adopt(await untilStoreAnswers(core, () => openLease(store, onError)), (it) =>
@@ -77,7 +77,8 @@ export async function createCallsArea(core: ApiCore, services: Services) {
         toolCallService,
         outages,
         uploads,
-        authenticate: createAuthenticate({ apiKeys, accounts, onFailure: limits.onFailure }),
+        authenticate: createAuthenticate({ apiKeys, accounts, onFailure: limits.onFailure, attention }),
+        attention,
         rateLimit: limits.rateLimit,
       }),
   };

@@ -4,10 +4,11 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import { startPhases } from '../http/phases.ts';
+import { type Phases, startPhases } from '../http/phases.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
 import { deliver, respond } from './answer.ts';
+import type { Attention } from './attention.ts';
 import { idempotencyKey, maxCredits } from './callHeaders.ts';
 import type { Outages } from './outages.ts';
 import type { ToolCallService } from './run.ts';
@@ -21,27 +22,25 @@ interface Dependencies {
   uploads: UploadLimit;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
+  attention: Pick<Attention, 'refused' | 'spending'>;
 }
 
 /** Registers the route through which all tools are called. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, toolCallService, outages, uploads, authenticate, rateLimit } = deps;
+  const { registry, toolCallService, outages, uploads, authenticate, rateLimit, attention } = deps;
 
   async function receive(ctx: Context, tool: ToolDefinition): Promise<Record<string, unknown>> {
     using _slot = await uploads.acquire(ctx.state.caller.account._id, ctx.req);
     return await readJson(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES);
   }
 
-  router.post('/api/v1/tools/:tool', async (ctx) => {
-    // The listener is registered before the first await, because the caller may disconnect during the checks.
-    const hangup = new AbortController();
-    ctx.res.once('close', () => hangup.abort());
-    const phases = startPhases();
-    // Checked first, because authentication needs MongoDB.
-    outages.refuse('mongodb');
-    await authenticate(ctx);
-    const tool = registry.get(ctx.params.tool ?? '');
-    if (tool === undefined) throw new ServiceError('unknown_tool');
+  /** Checks and runs the call of an authenticated caller, and sends its result. @throws ServiceError if it is refused */
+  async function answerCall(
+    ctx: Context,
+    tool: ToolDefinition,
+    hangup: AbortSignal,
+    phases: Phases,
+  ): Promise<void> {
     const record = { tool: tool.name, charged: 0, phases };
     ctx.state.call = record;
     const { caller, requestId, arrivedAt } = ctx.state;
@@ -54,6 +53,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     phases.begin('read');
     const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     const input = toolCallService.validate(tool, await receive(ctx, tool));
+    attention.spending(caller, tool.price);
     phases.begin('start');
     const answer = await toolCallService.run({
       caller,
@@ -63,7 +63,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       max,
       requestId,
       arrivedAt,
-      hangup: hangup.signal,
+      hangup,
       onStart: () => phases.begin('run'),
     });
     phases.begin('respond');
@@ -73,5 +73,23 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       record.charged = 0;
       throw fault;
     });
+  }
+
+  router.post('/api/v1/tools/:tool', async (ctx) => {
+    // The listener is registered before the first await, because the caller may disconnect during the checks.
+    const hangup = new AbortController();
+    ctx.res.once('close', () => hangup.abort());
+    const phases = startPhases();
+    // Checked first, because authentication needs MongoDB.
+    outages.refuse('mongodb');
+    await authenticate(ctx);
+    const tool = registry.get(ctx.params.tool ?? '');
+    try {
+      if (tool === undefined) throw new ServiceError('unknown_tool');
+      await answerCall(ctx, tool, hangup.signal, phases);
+    } catch (error) {
+      attention.refused(ctx.state, tool?.name ?? null, error);
+      throw error;
+    }
   });
 }

@@ -18,6 +18,7 @@ import { keysRoutes } from './pages/keys/routes.ts';
 import { ledgerRoutes } from './pages/ledger/routes.ts';
 import { overviewRoutes } from './pages/overview/routes.ts';
 import { receiptsRoutes } from './pages/receipts/routes.ts';
+import { refusedRoutes } from './pages/refused/routes.ts';
 import { settingsRoutes } from './pages/settings/routes.ts';
 import { signInRoutes } from './pages/signIn/routes.ts';
 import { toolsRoutes } from './pages/tools/routes.ts';
@@ -27,6 +28,8 @@ const PAGES = [
   signInRoutes,
   overviewRoutes,
   toolsRoutes,
+  // Before the page of a call, whose path also matches.
+  refusedRoutes,
   callsRoutes,
   keysRoutes,
   connectedAppsRoutes,

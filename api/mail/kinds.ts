@@ -8,6 +8,8 @@ export const MAIL_KINDS = [
   'taken',
   'disabled',
   'balance',
+  'refused',
+  'budget',
   'change',
   'changed',
   'closed',

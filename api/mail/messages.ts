@@ -1,5 +1,12 @@
+import { ERRORS } from '../../schemas/errors.ts';
 import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
-import type { BalanceNotice, DisabledNotice } from '../../store/webhooks/webhookDocs.ts';
+import type {
+  BalanceNotice,
+  BudgetNotice,
+  DisabledNotice,
+  RefusedNotice,
+} from '../../store/webhooks/webhookDocs.ts';
+import { REMEDIES } from '../openapi/remedies.ts';
 import type { Operator } from '../operator.ts';
 import type { Mailer } from './mailer.ts';
 
@@ -17,7 +24,7 @@ const PASSKEY_EFFECTS: Readonly<Record<PasskeyChange, string>> = {
   removed: 'It no longer signs in to your account.',
 };
 
-/** The emails to users. All except `disabled` and `balance` are sent in the background. */
+/** The emails to users. All except those that are promises are sent in the background. */
 export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   verify(email: string, token: string): void;
   reset(email: string, token: string): void;
@@ -34,11 +41,18 @@ export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   disabled(email: string, notice: DisabledNotice): Promise<void>;
   /** Tells an owner that the balance fell below thresholds. @throws if the email could not be sent */
   balance(email: string, notice: BalanceNotice): Promise<void>;
+  /** Tells an owner that requests were refused. @throws if the email could not be sent */
+  refused(email: string, notice: RefusedNotice): Promise<void>;
+  /** Tells an owner that a key has spent a share of its budget. @throws if the email could not be sent */
+  budget(email: string, notice: BudgetNotice): Promise<void>;
 }
 
 const minuteOf = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 const count = (credits: number): string => new Intl.NumberFormat('en').format(credits);
+
+/** Turns the id of a notice, which has spaces, into the local part of a Message-ID. */
+const idOf = (notice: string): string => notice.replaceAll(' ', '.');
 
 const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '');
 
@@ -199,6 +213,46 @@ You get this message because you set an alert. It is sent again when the balance
         link,
         id: _id,
       });
+    },
+
+    async refused(to, { _id, code, tool, keyPrefix, at }) {
+      const link = linkTo('/dashboard/calls/refused');
+      const request = [tool ?? 'a request', keyPrefix === null ? '' : `with the key ${keyPrefix}…`];
+      const text = `Requests of your Utility Tools account were refused. The first of today, on ${minuteOf(at)}:
+
+  ${code}: ${request.join(' ').trim()}
+
+${ERRORS[code].title}. ${REMEDIES[code]} Nothing was charged.
+
+All refused requests of the last 7 days:
+${link}
+
+You get this message at most once a day. Switch it off here:
+${linkTo('/dashboard/credits')}
+`;
+      await mailer.send({ kind: 'refused', to, subject: 'Requests were refused', text, link, id: idOf(_id) });
+    },
+
+    async budget(to, { _id, keyId, keyName, period, percent, credits, at }) {
+      const link = linkTo(`/dashboard/keys/${encodeURIComponent(keyId)}`);
+      const effect =
+        percent < 100
+          ? 'Its calls are refused when the budget is used up.'
+          : `Its calls are refused until the next ${period}.`;
+      const text = `The API key
+
+  ${keyName.replaceAll(/\s+/g, ' ')}
+
+reached ${percent} % of its budget of ${count(credits)} credits per ${period} on ${minuteOf(at)}. ${effect}
+
+Change the budget here:
+${link}
+
+Switch these messages off here:
+${linkTo('/dashboard/credits')}
+`;
+      const subject = `A key has reached ${percent} % of its budget`;
+      await mailer.send({ kind: 'budget', to, subject, text, link, id: idOf(_id) });
     },
   };
 }

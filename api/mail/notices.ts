@@ -11,7 +11,7 @@ const POLL_INTERVAL_MS = 5000;
 interface Dependencies {
   store: Store;
   accounts: Pick<Accounts, 'find'>;
-  mails: Pick<Mails, 'disabled' | 'balance'>;
+  mails: Pick<Mails, 'disabled' | 'balance' | 'refused' | 'budget'>;
   log: Logger;
 }
 
@@ -23,8 +23,17 @@ export function startNotices({ store, accounts, mails, log }: Dependencies): { s
   const stopped = new AbortController();
   const { signal } = stopped;
 
-  const send = (email: string, notice: NoticeDoc): Promise<void> =>
-    notice.kind === 'balance' ? mails.balance(email, notice) : mails.disabled(email, notice);
+  function send(email: string, notice: NoticeDoc): Promise<void> {
+    switch (notice.kind) {
+      case 'balance':
+        return mails.balance(email, notice);
+      case 'refused':
+        return mails.refused(email, notice);
+      case 'budget':
+        return mails.budget(email, notice);
+    }
+    return mails.disabled(email, notice);
+  }
 
   /** @returns false if no notice was due */
   async function sendNext(): Promise<boolean> {

@@ -32,11 +32,12 @@ export const createMcpArea = (core: ApiCore, services: Services) => ({
       authenticate: createAuthenticate({
         accounts,
         onFailure: limits.onFailure,
+        attention: core.attention,
         // Only this endpoint accepts access tokens; they have another form than keys.
         apiKeys: {
           ...apiKeys,
-          authenticate: async (token) =>
-            (await apiKeys.authenticate(token)) ?? (await connections.authenticate(token)),
+          authenticate: async (token, onDead) =>
+            (await apiKeys.authenticate(token, onDead)) ?? (await connections.authenticate(token)),
         },
       }),
       createServer: createMcpServers({
@@ -45,6 +46,7 @@ export const createMcpArea = (core: ApiCore, services: Services) => ({
         toolCallService,
         outages,
         rateLimit: limits.rateLimit,
+        attention: core.attention,
         log,
       }),
       onError: (error) => log.debug({ err: error }, 'MCP request refused'),

@@ -12,6 +12,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { Lists } from '../../store/accounts/lists.ts';
 import { deliver } from '../calls/answer.ts';
+import type { Attention } from '../calls/attention.ts';
 import type { Outages } from '../calls/outages.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../calls/toolCall.ts';
@@ -37,6 +38,7 @@ interface Dependencies {
   toolCallService: ToolCallService;
   outages: Outages;
   rateLimit: TakeTokens;
+  attention: Pick<Attention, 'refused' | 'spending'>;
   log: Logger;
 }
 
@@ -54,7 +56,7 @@ function optionsOf({ _meta: { idempotencyKey = null, maxCredits = Number.POSITIV
  * validation, workflow, charge and refund as calls through the HTTP API.
  */
 export function createMcpServers(deps: Dependencies) {
-  const { registry, toolCallService, outages, rateLimit, log } = deps;
+  const { registry, toolCallService, outages, rateLimit, attention, log } = deps;
   const list = createListing(registry);
   const accountTools = createAccountTools(registry, deps.lists);
 
@@ -68,6 +70,7 @@ export function createMcpServers(deps: Dependencies) {
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     const { idempotencyKey, max } = optionsOf(params);
     const input = toolCallService.validate(tool, params.arguments ?? {});
+    attention.spending(caller, tool.price);
     const outcome = await toolCallService.run({
       caller,
       tool,
@@ -121,6 +124,7 @@ export function createMcpServers(deps: Dependencies) {
           : await callTool(ctx, tool, params, AbortSignal.any([hangup, mcpReq.signal]));
       } catch (error) {
         const { requestId } = ctx.state;
+        if (tool !== undefined) attention.refused(ctx.state, tool.name, error);
         return refusal(toServiceError(error, log, requestId), requestId);
       }
     });

@@ -9,6 +9,7 @@ import {
   ledgerEntry,
   newKey,
   newKeyBody,
+  refusal,
 } from '../../schemas/accountRows.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { callbackRotation, callbackSecret, job, newJobBody } from '../../schemas/jobs.ts';
@@ -36,6 +37,7 @@ type Json = Record<string, unknown>;
 const NAMED: Readonly<Record<string, object>> = {
   Account: account,
   Call: call,
+  RefusedRequests: refusal,
   LedgerEntry: ledgerEntry,
   ApiKey: key,
   CreatedApiKey: newKey,

@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { VARIABLES } from '../../schemas/env.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import { moneyOf, worthOf } from '../billing/prices.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { price, unitPrice } from '../dashboard/components/price.ts';
-import { errorList, errorTable } from './errorTable.ts';
 import type { Operator } from '../operator.ts';
+import { errorList, errorTable } from './errorTable.ts';
 import { renderMarkdown, withoutLinks } from './markdown.ts';
 import type { Page } from './page.ts';
 
@@ -18,9 +19,9 @@ export interface Installation {
   freeCredits: number;
   /** Credit packs on sale. */
   packs: readonly Pack[];
-  /** Whether visitors can try tools without an account. */
   /** Who runs the installation; null: nobody is named. */
   operator: Operator | null;
+  /** Whether visitors can try tools without an account. */
   hasTrials: boolean;
 }
 
@@ -83,21 +84,23 @@ function inserts({ registry, freeCredits, packs }: Installation): Record<string,
   const tools = [...registry.values()];
   const byTitle = tools.toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
   const packTable = table(
-    ['Credits', 'Price', 'Price per credit'],
+    ['Credits', 'Price', 'Price per credit', 'Enough for'],
     packs.map((pack) => [
       new Intl.NumberFormat('en').format(pack.credits),
       price(pack.amount, pack.currency),
       unitPrice(pack.amount, pack.credits, pack.currency),
+      worthOf(pack.credits, registry),
     ]),
   );
   return {
     prices: {
       markdown: table(
-        ['Tool', 'Name', 'Credits'],
+        ['Tool', 'Name', 'Credits', ...(packs.length === 0 ? [] : ['Price of a call'])],
         byTitle.map((tool) => [
           `[${tool.title}](/docs/tools/${tool.name})`,
           `\`${tool.name}\``,
           `${tool.price}`,
+          ...(packs.length === 0 ? [] : [moneyOf(tool.price, packs) ?? '']),
         ]),
       ),
     },

@@ -1,6 +1,8 @@
 import { creditsOf } from '../../schemas/callErrors.ts';
+import type { Pack } from '../../schemas/formats/packs.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
+import { moneyOf } from '../billing/prices.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { anchorOf } from './markdown.ts';
 import type { Page, Section } from './page.ts';
@@ -43,7 +45,11 @@ ${pages.map((page) => card(page.path, page.title, page.summary, null))}</ul>
 }
 
 /** The list of all tools with their prices. */
-export function toolsPage(registry: Registry): Page {
+export function toolsPage(registry: Registry, packs: readonly Pack[]): Page {
+  const costOf = ({ price }: { price: number }) => {
+    const money = moneyOf(price, packs);
+    return money === null ? creditsOf(price) : `${creditsOf(price)}, ${money}`;
+  };
   const groups = groupTools([...registry.values()]);
   const summary = `All ${registry.size} tools with their prices.`;
   const line = (name: string, title: string, price: number, text: string) =>
@@ -63,7 +69,7 @@ export function toolsPage(registry: Registry): Page {
 ${groups.map(
   ({ title, tools }) => html`<h2 id="${anchorOf(title)}"><a href="#${anchorOf(title)}">${title}</a></h2>
 <ul class="cards">
-${tools.map((tool) => card(`/docs/tools/${tool.name}`, tool.title, summaryOf(tool), creditsOf(tool.price)))}</ul>
+${tools.map((tool) => card(`/docs/tools/${tool.name}`, tool.title, summaryOf(tool), costOf(tool)))}</ul>
 `,
 )}`,
   };

@@ -1,50 +1,30 @@
 import { creditsOf } from '../../schemas/callErrors.ts';
+import type { Pack } from '../../schemas/formats/packs.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { groupTools, summaryOf } from '../../schemas/toolGroups.ts';
-import { price, unitPrice } from '../dashboard/components/price.ts';
-import { callSnippets } from '../dashboard/components/snippets.ts';
+import { moneyOf } from '../billing/prices.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { trialForm } from '../trial/trialForm.ts';
 import { trialNote } from '../trial/trialPage.ts';
 import { trialsOf } from '../trial/trials.ts';
+import { cardResult } from './cardResult.ts';
 import type { Installation } from './guides.ts';
 import { codeBlock } from './highlight.ts';
 import { plainLayout, SITE_NAME } from './layout.ts';
 import { anchorOf } from './markdown.ts';
-import { resultImage } from './pictures.ts';
-import { outputOf } from './toolPage.ts';
+import { PRICING_PATH } from './paths.ts';
+import { heroImage, resultImage } from './pictures.ts';
+import { packList } from './pricingPage.ts';
 
 /** The tool of the first example. */
-const FIRST = 'hash-text';
-/** Number of output fields that a card shows, and of characters of each. */
-const SHOWN_FIELDS = 4;
-const SHOWN_CHARACTERS = 44;
+const FIRST = 'website-screenshot';
 
-const cut = (text: string): string =>
-  text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS - 1)}…` : text;
-
-/** The first fields of the example's result. */
-function outputExcerpt({ examples, output }: ToolDefinition): Html {
-  const isShown = ([name, value]: [string, unknown]) =>
-    !['null', '""', '[]', '{}'].includes(JSON.stringify(value)) &&
-    output.properties[name]?.contentEncoding === undefined &&
-    name !== 'fileBase64';
-  const fields = Object.entries(examples[0]?.output ?? {}).filter(isShown);
-  return html`<dl class="output">
-${fields.slice(0, SHOWN_FIELDS).map(
-  ([
-    name,
-    value,
-  ]) => html`<div><dt>${name}</dt><dd>${cut(typeof value === 'string' ? value : JSON.stringify(value))}</dd></div>
-`,
-)}</dl>`;
-}
-
-function card(tool: ToolDefinition): Html {
+function card(tool: ToolDefinition, packs: readonly Pack[]): Html {
+  const money = moneyOf(tool.price, packs);
   return html`<li>
-<h4><a href="/docs/tools/${tool.name}">${tool.title}</a> <span class="tag">${creditsOf(tool.price)}</span></h4>
+<h4><a href="/docs/tools/${tool.name}">${tool.title}</a> <span class="tag">${creditsOf(tool.price)}</span>${money === null ? null : html` <span class="money">${money}</span>`}</h4>
 <p>${summaryOf(tool)}</p>
-${resultImage(tool) ?? outputExcerpt(tool)}
+${resultImage(tool) ?? cardResult(tool)}
 </li>
 `;
 }
@@ -87,31 +67,23 @@ ${trialNote}
 `;
 }
 
-function pricing({ packs, freeCredits }: Installation): Html {
-  const number = new Intl.NumberFormat('en');
+function pricing(installation: Installation): Html {
   return html`<section id="pricing"><h2>Pricing</h2>
-<p>Credits are bought in advance. A new account starts with ${freeCredits} free credits.
-<a href="/docs/billing">Prices of all tools</a></p>
-${
-  packs.length === 0
-    ? null
-    : html`<ul class="packs">
-${packs.map(
-  (pack) => html`<li><strong>${number.format(pack.credits)}</strong> credits
-<span class="amount">${price(pack.amount, pack.currency)}</span> <small>${unitPrice(pack.amount, pack.credits, pack.currency)} per credit</small></li>
-`,
-)}</ul>`
-}</section>`;
+<p>Credits are bought in advance. A new account starts with ${installation.freeCredits} free credits.
+<a href="${PRICING_PATH}">Prices of all tools, and a calculator</a></p>
+${packList(installation)}</section>`;
 }
+
+/** A call that takes a picture of a page and saves it. */
+const firstCall = (baseUrl: string): string => `curl ${baseUrl}/api/v1/tools/${FIRST} \\
+  -H "Authorization: Bearer $API_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -H 'Accept: image/png' \\
+  -d '{"url": "https://bakery.example.com"}' \\
+  -o page.png`;
 
 export function landingPage(installation: Installation): string {
   const { registry, baseUrl, hasTrials } = installation;
-  const first = registry.get(FIRST);
-  const [example] = first?.examples ?? [];
-  const curl =
-    first &&
-    example &&
-    callSnippets({ tool: first, input: example.input, baseUrl }).find(({ title }) => title === 'curl')?.text;
   const description = `${registry.size} single-purpose tools behind one HTTP API: screenshots, QR codes, PDF conversion, DNS, certificates, hashes. Prepaid; you pay only for results.`;
   const main = html`<section class="hero">
 <div>
@@ -121,7 +93,7 @@ JSON object back, and pay only for results.</p>
 <p class="actions"><a class="button primary" href="/dashboard/sign-up">Create an API key</a> ${hasTrials ? html`<a class="button" href="#try">Try it</a> ` : null}<a class="button" href="/docs/quickstart">Quickstart</a></p>
 </div>
 <div>
-${codeBlock(curl ?? '', 'sh', 'Request')}${codeBlock(outputOf(example?.output ?? {}), 'json', 'Response')}</div>
+${registry.has(FIRST) ? html`${codeBlock(firstCall(baseUrl), 'sh', 'A web page as a picture')}${heroImage({ name: FIRST })}` : null}</div>
 </section>
 <ul class="promises">
 ${PROMISES.map(
@@ -132,7 +104,7 @@ ${trials(installation)}<section><h2>Tools</h2>
 ${groupTools([...registry.values()]).map(
   ({ title, tools }) => html`<h3 id="${anchorOf(title)}">${title}</h3>
 <ul class="tools">
-${tools.map(card)}</ul>
+${tools.map((tool) => card(tool, installation.packs))}</ul>
 `,
 )}</section>
 ${pricing(installation)}`;

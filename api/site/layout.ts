@@ -1,5 +1,6 @@
 import { type Html, html, ownMarkup } from '../dashboard/frame/html.ts';
 import type { Page, Section } from './page.ts';
+import { PRICING_PATH } from './paths.ts';
 import { STYLE } from './style.ts';
 
 export const SITE_NAME = 'Utility Tools API';
@@ -42,7 +43,7 @@ ${markdown === undefined ? null : html`<link rel="alternate" type="text/markdown
 const LINKS = [
   { href: '/docs', name: 'Docs' },
   { href: '/docs/tools', name: 'Tools' },
-  { href: '/docs/billing', name: 'Pricing' },
+  { href: PRICING_PATH, name: 'Pricing' },
 ] as const;
 
 const bar = (
@@ -76,10 +77,10 @@ const FOOTER = html`<footer class="foot">
 <li><a href="/docs/security">Security</a></li>
 <li><a href="/status">Status</a></li>
 <li><a href="/dashboard">Dashboard</a></li>
-</ul>
 <li><a href="/contact">Contact</a></li>
 <li><a href="/terms">Terms</a></li>
 <li><a href="/privacy">Privacy</a></li>
+</ul>
 </footer>`;
 
 const frame = (data: Head, content: Html): string =>
@@ -121,7 +122,7 @@ ${pages.map(link)}${title === 'Reference' ? EXTERNAL.map(link) : null}</ul>
 
 const contents = ({ headings }: Page): Html =>
   headings.length < 2
-    ? html`<div class="toc"></div>`
+    ? html``
     : html`<nav class="toc" aria-label="On this page"><h2>On this page</h2>
 <ul>
 ${headings.map(

@@ -109,6 +109,7 @@ function privacy(operator: Operator | null): Source {
 | Other inputs and outputs of calls, encrypted | Hours to days; [Security](/docs/security#what-is-stored) has each case |
 | Tool, price, times and state of a call that was charged | Permanently, because the ledger refers to it |
 | The same of a call that failed, and its error code | 7 days |
+| Requests that were refused: their number by key, tool and error code, and the names of wrong fields; no input | 7 days |
 | Your email address and your sessions | Until you [close your account](/docs/account#closing-an-account) |
 | Purchases, the ledger and events of your account | Permanently |
 | Addresses from which you signed in or changed a setting | One year |

@@ -69,3 +69,12 @@ export function resultImage({ name }: Pick<ToolDefinition, 'name'>): Html | null
   if (picture === undefined || picture.isInput) return null;
   return html`<img src="${pathOf(name)}" alt="${picture.alt}" loading="lazy" width="${WIDTH / 2}" height="${HEIGHT / 2}">`;
 }
+
+/** The image at the top of the landing page; null if the tool has no picture. */
+export function heroImage({ name }: Pick<ToolDefinition, 'name'>): Html | null {
+  const picture = PICTURES[name];
+  if (picture === undefined) return null;
+  return html`<figure class="shot"><img src="${pathOf(name)}" alt="${picture.alt}" width="${WIDTH}" height="${HEIGHT}">
+<figcaption>page.png</figcaption></figure>
+`;
+}

@@ -10,7 +10,9 @@ import { landingPage } from './landingPage.ts';
 import { docsLayout, plainLayout, SITE_NAME } from './layout.ts';
 import { operatorPages } from './operatorPages.ts';
 import type { Page, Section } from './page.ts';
+import { PRICING_PATH } from './paths.ts';
 import { pictureFiles } from './pictures.ts';
+import { planOf, pricingMarkdown, pricingPage } from './pricingPage.ts';
 import { createSearch } from './search.ts';
 import { toolPage } from './toolPage.ts';
 
@@ -23,6 +25,8 @@ export interface Site {
   documents: ReadonlyMap<string, Document>;
   /** Renders the results of a search. */
   search(query: string): Promise<string>;
+  /** Renders the prices with the costs of a plan. @param fieldOf returns the value of a field of the calculator */
+  pricing(fieldOf: (name: string) => string): string;
   /** Rendered for unknown paths below `/docs`. */
   notFound: Document;
 }
@@ -90,7 +94,7 @@ async function sectionsOf(installation: Installation): Promise<Section[]> {
   for (const group of groupTools([...registry.values()])) {
     const pages: Page[] = [];
     for (const tool of group.tools) {
-      pages.push(toolPage(tool, baseUrl));
+      pages.push(toolPage(tool, baseUrl, installation.packs));
       await setImmediate();
     }
     tools.push({ title: `Tools: ${group.title.toLowerCase()}`, pages });
@@ -105,7 +109,7 @@ async function sectionsOf(installation: Installation): Promise<Section[]> {
 export async function createSite(installation: Installation): Promise<Site> {
   const { baseUrl, registry } = installation;
   const inner = await sectionsOf(installation);
-  const tools = toolsPage(registry);
+  const tools = toolsPage(registry, installation.packs);
   const overview = overviewPage(inner);
   const [start, ...rest] = inner;
   const sections = [{ title: 'Start', pages: [overview, ...(start?.pages ?? []), tools] }, ...rest];
@@ -129,6 +133,8 @@ export async function createSite(installation: Installation): Promise<Site> {
   return {
     documents: new Map<string, Document>([
       ['/', landing],
+      [PRICING_PATH, createDocument(HTML, pricingPage(installation, new Map()))],
+      [`${PRICING_PATH}.md`, createDocument(MARKDOWN, pricingMarkdown(installation))],
       ...rendered,
       ...(await assets()),
       [
@@ -138,7 +144,10 @@ export async function createSite(installation: Installation): Promise<Site> {
       ['/robots.txt', createDocument(TEXT, robots(baseUrl))],
       [
         '/sitemap.xml',
-        createDocument('application/xml', sitemap(['/', ...listed.map(({ path }) => path)], baseUrl)),
+        createDocument(
+          'application/xml',
+          sitemap(['/', PRICING_PATH, ...listed.map(({ path }) => path)], baseUrl),
+        ),
       ],
     ]),
     async search(query) {
@@ -146,6 +155,7 @@ export async function createSite(installation: Installation): Promise<Site> {
       const found = (await results)(query);
       return render(unlisted('/docs/search', 'Search', found), query);
     },
+    pricing: (fieldOf) => pricingPage(installation, planOf(registry, fieldOf)),
     notFound: createDocument(
       HTML,
       render(

@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { Context, State } from '../http/context.ts';
 import { sendDocument } from '../http/document.ts';
 import type { Installation } from './guides.ts';
+import { PRICING_PATH } from './paths.ts';
 import { securityText } from './securityText.ts';
 import type { Site } from './site.ts';
 import { STYLE_SOURCE } from './style.ts';
@@ -33,6 +34,7 @@ const ROOT = [
   '/sitemap.xml',
   '/llms.txt',
   '/social-card.png',
+  `${PRICING_PATH}.md`,
   ...['/contact', '/terms', '/privacy'].flatMap((path) => [path, `${path}.md`]),
 ];
 
@@ -70,6 +72,14 @@ export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: 
       operator === null
         ? 'This installation has no operator named, so there is nobody to report to.\n'
         : securityText(operator, baseUrl().replace(/\/$/, ''), new Date());
+  });
+  router.get(PRICING_PATH, async (ctx: Context) => {
+    if (ctx.querystring === '') return send(ctx);
+    ctx.set(SITE_HEADERS);
+    ctx.set('Cache-Control', 'no-store');
+    ctx.type = 'html';
+    const { pricing } = await site();
+    ctx.body = pricing((name) => [ctx.query[name]].flat().at(-1) ?? '');
   });
   router.get('/docs', send);
   router.get('/docs.md', send);

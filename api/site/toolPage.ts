@@ -2,9 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { ERRORS } from '../../schemas/errors.ts';
+import type { Pack } from '../../schemas/formats/packs.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
+import { moneyOf } from '../billing/prices.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { callSnippets } from '../dashboard/components/snippets.ts';
 import { paragraphs } from '../dashboard/components/text.ts';
@@ -185,8 +187,9 @@ ${questions === null ? '' : `\n## Questions\n\n${questions}`}`;
 
 const HEADINGS = ['Example', 'Behaviour', 'Limits', 'Request', 'Response', 'Errors'];
 
-/** The page of a tool, which derives from its definition. @param baseUrl URL of the API in examples */
-export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
+/** The page of a tool, which derives from its definition. @param baseUrl URL of the API in examples @param packs packs on sale */
+export function toolPage(tool: ToolDefinition, baseUrl: string, packs: readonly Pack[] = []): Page {
+  const money = moneyOf(tool.price, packs);
   const { name, title, price, description, input, output } = tool;
   const own = [...new Set(tool.errors)];
   const common = codesOfTool(tool).filter((code) => !own.includes(code));
@@ -204,7 +207,7 @@ export function toolPage(tool: ToolDefinition, baseUrl: string): Page {
       id: text.toLowerCase(),
       text,
     })),
-    body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span> <a class="button" href="/dashboard/tools/${name}">Run this tool in the dashboard</a></p>
+    body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span>${money === null ? null : html` <span class="money">${money}</span>`} <a class="button" href="/dashboard/tools/${name}">Run this tool in the dashboard</a></p>
 <p class="lead">${summaryOf(tool)}</p>
 ${pictureFigure(tool)}${heading('Example')}${exampleMarkup(tool, baseUrl)}${runMarkup(tool)}${heading('Behaviour')}${paragraphs(
   description,

@@ -108,6 +108,8 @@ export interface AccountDoc {
   grantedAt?: Date;
   /** Thresholds in credits: when a charge takes the balance below one, the owner gets an email. */
   alerts?: number[];
+  /** Whether the owner gets an email when requests are refused and when a key nears its budget. */
+  mailsAttention?: true;
   /**
    * Number of API keys ever created. Each creation increments it, so that concurrent creations conflict; see
    * `ApiKeys.create`.

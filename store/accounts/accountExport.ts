@@ -1,6 +1,7 @@
 import type { FindCursor } from 'mongodb';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { CallContentDoc, CallDoc } from '../calls/callDocs.ts';
+import type { RefusalDoc } from '../calls/refusalDocs.ts';
 import type { JobDoc } from '../jobs/jobDocs.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
 import { copyJournal } from '../ledger/copyJournal.ts';
@@ -19,6 +20,7 @@ export interface AccountCursors {
   /** The calls whose input and output are kept. */
   contents(): FindCursor<Pick<CallContentDoc, '_id'>>;
   jobs(): FindCursor<JobDoc>;
+  refusals(): FindCursor<RefusalDoc>;
   entries(): FindCursor<EntryDoc>;
   grants(): FindCursor<GrantDoc>;
   payments(): FindCursor<PaymentDoc>;
@@ -41,6 +43,7 @@ export async function openAccountCursors(store: Store, accountId: string): Promi
         .project<{ _id: string }>({ _id: 1 }),
     calls: () => store.calls.find({ accountId }).sort({ startedAt: -1, _id: -1 }).batchSize(BATCH),
     jobs: () => store.jobs.find({ accountId }).sort({ createdAt: -1, _id: -1 }).batchSize(BATCH),
+    refusals: () => store.refusals.find({ accountId }).sort({ firstAt: -1, _id: -1 }).batchSize(BATCH),
     entries: () => store.entries.find({ accountId }).sort({ seq: -1 }).batchSize(BATCH),
     grants: () => store.grants.find({ accountId }).sort({ at: -1 }).batchSize(BATCH),
     payments: () => store.payments.find({ accountId }).sort({ paidAt: -1 }).batchSize(BATCH),

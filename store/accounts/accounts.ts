@@ -73,6 +73,8 @@ export interface Accounts {
   addAlert(accountId: string, threshold: number): Promise<void>;
   /** No-op if the account does not have the threshold. */
   removeAlert(accountId: string, threshold: number): Promise<void>;
+  /** Sets whether the owner gets an email when requests are refused and when a key nears its budget. */
+  setAttentionMails(accountId: string, mails: boolean): Promise<void>;
 }
 
 /** Maximum number of alerts of an account. */
@@ -302,6 +304,13 @@ export function createAccounts(store: Store): Accounts {
 
     async removeAlert(accountId, threshold) {
       await accounts.updateOne({ _id: accountId }, { $pull: { alerts: threshold } });
+    },
+
+    async setAttentionMails(accountId, mails) {
+      const update = mails
+        ? { $set: { mailsAttention: true as const } }
+        : { $unset: { mailsAttention: '' as const } };
+      await accounts.updateOne({ _id: accountId }, update);
     },
 
     async grant(grant) {

@@ -16,8 +16,9 @@ const placeholder = (accountId: string): string => `${accountId.toLowerCase()}@c
 
 /**
  * Closes an account in one transaction: revokes its keys, and deletes its webhook endpoints, the kept input and output of
- * its calls, its jobs, its users and their sessions, passwords, passkeys and second factors. The account, its ledger, calls and events are kept
- * without the email address. Running calls settle as usual, because holds do not depend on keys.
+ * its calls, its jobs, its refused requests, its users and their sessions, passwords, passkeys and second factors. The account, its
+ * ledger, calls and events are kept without the email address. Running calls settle as usual, because holds do not depend on
+ * keys.
  *
  * @returns the ids of the deleted endpoints, whose workflows must be woken
  * @throws ServiceError not_found if the account does not exist or is closed
@@ -38,7 +39,7 @@ export async function closeAccount(
           monthlyAllowance: 0,
         },
         // A running call keeps its content only if this flag is still set afterwards.
-        $unset: { keepsContents: '', alerts: '' },
+        $unset: { keepsContents: '', alerts: '', mailsAttention: '' },
       },
       { session },
     );
@@ -63,6 +64,7 @@ export async function closeAccount(
     // Their inputs and results expire.
     await store.jobs.deleteMany({ accountId }, { session });
     await store.callbackSecrets.deleteOne({ _id: accountId }, { session });
+    await store.refusals.deleteMany({ accountId }, { session });
 
     // better-auth owns these collections.
     const users = await db.collection('users').find({ accountId }, { session }).project({ _id: 1 }).toArray();

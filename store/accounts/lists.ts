@@ -1,6 +1,8 @@
 import type { FindCursor } from 'mongodb';
 import { CALL_PAGE_INDEXES, type CallDoc } from '../calls/callDocs.ts';
 import { allCalls, type CallFilter, pageOfCalls } from '../calls/callPages.ts';
+import type { RefusalDoc } from '../calls/refusalDocs.ts';
+import { findRefusal, pageOfRefusals, type RefusalFilter } from '../calls/refusals.ts';
 import { ONLY_KEYS } from '../keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
 import { copyJournal } from '../ledger/copyJournal.ts';
@@ -26,6 +28,10 @@ export interface Lists {
   call(accountId: string, id: string): Promise<CallDoc | null>;
   /** The running call that was started from the form with this id; null if there is none. */
   runOf(accountId: string, formId: string): Promise<CallDoc | null>;
+  /** Requests that were refused before they became calls. Those of the last seconds can be missing. */
+  refusals(accountId: string, filter: RefusalFilter, page: PageRequest): Promise<Page<RefusalDoc>>;
+  /** The refusals that include the request with this id; null if there are none. */
+  refusal(accountId: string, requestId: string): Promise<RefusalDoc | null>;
   /** The newest calls that ended with an error. Those of the last moments can be missing, because they are in the journal. */
   failures(accountId: string, limit: number): Promise<CallDoc[]>;
   entries(accountId: string, page: PageRequest): Promise<Page<EntryDoc>>;
@@ -73,6 +79,9 @@ export function createLists(store: Store): Lists {
 
     runOf: (accountId, formId) =>
       calls.findOne({ accountId, state: 'running', formId }, { hint: CALL_PAGE_INDEXES.inState }),
+
+    refusals: (accountId, filter, page) => pageOfRefusals(store, accountId, filter, page),
+    refusal: (accountId, requestId) => findRefusal(store, accountId, requestId),
 
     async failures(accountId, limit) {
       const states = ['refunded', 'refused'] as const;

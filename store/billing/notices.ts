@@ -1,5 +1,8 @@
-import type { Store } from '../mongo/mongo.ts';
-import type { NoticeDoc } from '../webhooks/webhookDocs.ts';
+import { insertAllOnce, type Store } from '../mongo/mongo.ts';
+import type { BudgetNotice, NoticeDoc, RefusedNotice } from '../webhooks/webhookDocs.ts';
+
+/** Fields of a notice that its creation sets. */
+type TimeFields = 'at' | 'tries' | 'dueAt';
 
 /**
  * How long a claim on a notice lasts; longer than sending an email takes. If the process that claimed the notice
@@ -28,4 +31,19 @@ export async function postponeNotice({ notices }: Store, { _id, tries }: NoticeD
   const dueAt = wait === undefined ? null : new Date(Date.now() + wait);
   await notices.updateOne({ _id }, { $set: { dueAt } });
   return dueAt !== null;
+}
+
+/**
+ * Creates a notice, unless it exists or the owner does not want mail about refused requests and budgets.
+ *
+ * @param notice its id identifies what it tells
+ */
+export async function createNotice(
+  { accounts, notices }: Pick<Store, 'accounts' | 'notices'>,
+  notice: Omit<RefusedNotice, TimeFields> | Omit<BudgetNotice, TimeFields>,
+): Promise<void> {
+  const wanted = { _id: notice.accountId, mailsAttention: true as const };
+  if ((await accounts.findOne(wanted, { projection: { _id: 1 } })) === null) return;
+  const at = new Date();
+  await insertAllOnce(notices, [{ ...notice, at, tries: 0, dueAt: at }]);
 }

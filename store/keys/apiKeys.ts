@@ -113,8 +113,10 @@ export interface ApiKeys {
   /**
    * Returns the live key, or null if it is unknown, revoked or expired. `prefix` is that of the given secret. Not
    * cached, so revocation takes effect at once.
+   *
+   * @param onDead receives the key if it is revoked or expired, with the prefix of the given secret
    */
-  authenticate(key: string): Promise<ApiKeyDoc | null>;
+  authenticate(key: string, onDead?: (row: ApiKeyDoc) => void): Promise<ApiKeyDoc | null>;
   /** Records a use of a key; the record is written to MongoDB in the next batch. @param address the client's IP address */
   recordUse(id: string, address: string): void;
   /** @throws ServiceError not_found, also for other accounts' keys */
@@ -283,15 +285,18 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     flush,
     find: (accountId, id) => find(accountId, id),
 
-    async authenticate(key) {
+    async authenticate(key, onDead = () => undefined) {
       if (!isWellFormedKey(key)) return null;
       const hash = hashKey(key);
       const row = await apiKeys.findOne({ $or: [{ hash }, { 'previous.hash': hash }] });
+      if (row === null) return null;
       const now = new Date();
-      if (row === null || !isLive(row, now)) return null;
-      if (row.hash === hash) return row;
       const { previous } = row;
-      return previous !== undefined && previous.expiresAt > now ? { ...row, prefix: previous.prefix } : null;
+      const used = row.hash === hash || previous === undefined ? row : { ...row, prefix: previous.prefix };
+      const isValid = row.hash === hash || (previous !== undefined && previous.expiresAt > now);
+      if (isValid && isLive(row, now)) return used;
+      onDead(used);
+      return null;
     },
 
     recordUse(id, from) {

@@ -9,6 +9,7 @@ import {
   CALL_INDEXES,
   RESULT_INDEXES,
 } from '../calls/callDocs.ts';
+import { REFUSAL_DAY_INDEXES, REFUSAL_INDEXES } from '../calls/refusalDocs.ts';
 import { JOB_INDEXES } from '../jobs/jobDocs.ts';
 import { API_KEY_INDEXES, BUCKET_INDEXES } from '../keys/keyDocs.ts';
 import { OAUTH_CLIENT_INDEXES, OAUTH_CONSENT_INDEXES, OAUTH_TOKEN_INDEXES } from '../keys/oauthDocs.ts';
@@ -102,6 +103,8 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.results.createIndexes(RESULT_INDEXES),
     store.callContents.createIndexes(CALL_CONTENT_INDEXES),
     store.jobs.createIndexes(JOB_INDEXES),
+    store.refusals.createIndexes(REFUSAL_INDEXES),
+    store.refusalDays.createIndexes(REFUSAL_DAY_INDEXES),
     store.apiKeys.createIndexes(API_KEY_INDEXES),
     store.buckets.createIndexes(BUCKET_INDEXES),
     store.oauthClients.createIndexes(OAUTH_CLIENT_INDEXES),

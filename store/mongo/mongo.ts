@@ -15,6 +15,7 @@ import type { MasterKeyDoc, PasskeyDoc, SecurityEventDoc, UsedCodeDoc } from '..
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { UsageDayDoc } from '../billing/usageDocs.ts';
 import type { ApiProcessDoc, CallContentDoc, CallDoc, ResultPieceDoc } from '../calls/callDocs.ts';
+import type { RefusalDayDoc, RefusalDoc } from '../calls/refusalDocs.ts';
 import type { CallbackSecretDoc, JobDoc } from '../jobs/jobDocs.ts';
 import type { ApiKeyDoc, BucketDoc } from '../keys/keyDocs.ts';
 import type { OauthClientDoc, OauthConsentDoc, OauthTokenDoc } from '../keys/oauthDocs.ts';
@@ -59,6 +60,8 @@ export interface Store extends Transactions {
   callContents: Collection<CallContentDoc>;
   jobs: Collection<JobDoc>;
   callbackSecrets: Collection<CallbackSecretDoc>;
+  refusals: Collection<RefusalDoc>;
+  refusalDays: Collection<RefusalDayDoc>;
   buckets: Collection<BucketDoc>;
   webhookEndpoints: Collection<WebhookEndpointDoc>;
   deliveries: Collection<DeliveryDoc>;
@@ -147,6 +150,8 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     callContents: db.collection('callContents'),
     jobs: db.collection('jobs'),
     callbackSecrets: db.collection('callbackSecrets'),
+    refusals: db.collection('refusals'),
+    refusalDays: db.collection('refusalDays'),
     buckets: db.collection('buckets'),
     webhookEndpoints: db.collection('webhookEndpoints'),
     deliveries: db.collection('deliveries'),

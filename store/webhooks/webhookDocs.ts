@@ -1,4 +1,5 @@
 import type { IndexDescription } from 'mongodb';
+import type { ErrorCode } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
 
 /** A webhook endpoint of an account. Only the endpoint's workflow writes the fields from `state` on. */
@@ -68,7 +69,7 @@ export interface DeliveryAttemptDoc {
 }
 
 /** An email to the owner of an account. */
-export type NoticeDoc = DisabledNotice | BalanceNotice;
+export type NoticeDoc = DisabledNotice | BalanceNotice | RefusedNotice | BudgetNotice;
 
 interface Notice {
   _id: string;
@@ -94,6 +95,25 @@ export interface BalanceNotice extends Notice {
   kind: 'balance';
   balance: number;
   thresholds: number[];
+}
+
+/** Tells that requests of the account were refused; at most one a day. */
+export interface RefusedNotice extends Notice {
+  kind: 'refused';
+  code: ErrorCode;
+  tool: string | null;
+  keyPrefix: string | null;
+}
+
+/** Tells that a key has spent a share of a budget; one for each share of a day or month. */
+export interface BudgetNotice extends Notice {
+  kind: 'budget';
+  keyId: string;
+  keyName: string;
+  period: 'day' | 'month';
+  percent: number;
+  /** Credits of the budget. */
+  credits: number;
 }
 
 export type StoredHeader = [name: string, value: string];

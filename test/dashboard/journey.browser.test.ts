@@ -174,6 +174,13 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   t.is((await callWith(stack, key)).status, 401);
   await look();
 
+  // The owner sees why the key fails now.
+  await until('the refusal is listed', async () => {
+    await open('/dashboard/calls/refused');
+    return /invalid_api_key/.test(await text());
+  });
+  await look();
+
   await open('/dashboard/settings');
   t.deepEqual(await copies(), ['Copy Account id']);
   for (const path of [
@@ -427,6 +434,7 @@ test.serial('every page works without JavaScript', async (t) => {
     '',
     '/tools?q=qr',
     '/calls',
+    '/calls/refused',
     '/ledger',
     '/keys',
     '/clients',
@@ -650,6 +658,7 @@ test.serial('the site is accessible in both colour schemes, and works without it
   const { page, open } = tab;
   for (const path of [
     '/',
+    '/pricing?ping=1000',
     '/contact',
     '/terms',
     '/privacy',

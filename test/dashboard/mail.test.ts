@@ -14,7 +14,7 @@ import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { syncEndpoint } from '../../store/webhooks/endpointState.ts';
 import type { NoticeDoc } from '../../store/webhooks/webhookDocs.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { type Visitor, visitor } from '../helpers/dashboard.ts';
+import { callWith, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { type Mailbox, type Received, startMailbox } from '../helpers/mailbox.ts';
 import { attribute, type Element, mainText, pageOf } from '../helpers/markup.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
@@ -421,6 +421,34 @@ test('a link to change the email address ends with the password, after an hour, 
   const form = { currentPassword: owner.password, newPassword };
   t.is((await owner.post('/settings/password', form, elsewhere())).status, 303);
   t.is(await confirm(before), 410);
+});
+
+test('an owner who switches it on gets one mail a day about refused requests', async (t) => {
+  const owner = await newOwner(t);
+  const made = await owner.post('/keys', { name: 'website', scope: 'tools' });
+  const key = /ut_[0-9A-Za-z]{36}/.exec(await made.text())?.[0] ?? '';
+  t.is((await owner.post('/credits/attention', { mails: 'on' })).status, 303);
+  t.regex(await wordsOf(t, await owner.get('/credits')), /Stop these emails/);
+  for (const tool of ['hash-text', 'qr-generate']) t.is((await callWith(stack, key, tool, {})).status, 422);
+  const mail = (await mailbox.until(owner.email, 2)).at(-1);
+  t.regex(mail?.body ?? '', /invalid_input: hash-text with the key ut_/);
+  t.true(mail?.links.includes(`${stack.baseUrl}/dashboard/calls/refused`));
+  const { _id: accountId } = (await store.accounts.findOne({ email: owner.email })) ?? t.fail('no account');
+  await store.notices.insertOne({
+    ...{
+      _id: 'key_1 2026-01-01 80',
+      kind: 'budget',
+      accountId,
+      keyId: 'key_1',
+      keyName: 'shop',
+      period: 'day',
+    },
+    ...{ percent: 80, credits: 500, at: new Date(), tries: 0, dueAt: new Date() },
+  });
+  const budget = (await mailbox.until(owner.email, 3)).at(-1);
+  t.regex(budget?.body ?? '', /shop\s+reached 80 % of its budget of 500 credits per day/);
+  t.is((await owner.post('/credits/attention', { mails: 'off' })).status, 303);
+  t.regex(await wordsOf(t, await owner.get('/credits')), /Send me these emails/);
 });
 
 test('users that an operator created can sign in as before', async (t) => {

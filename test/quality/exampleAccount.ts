@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
+import type { RefusalDoc } from '../../store/calls/refusalDocs.ts';
 import { withStore } from '../helpers/account.ts';
 import { type Visitor, visitor } from '../helpers/dashboard.ts';
 import type { Receiver } from '../helpers/receiver.ts';
@@ -39,6 +40,30 @@ function pastCall(accountId: string, number: number): CallDoc {
   };
 }
 
+/** Refused requests of today. */
+const REFUSED = [
+  { code: 'invalid_input', tool: 'website-screenshot', count: 14 },
+  { code: 'rate_limited', tool: 'hash-text', count: 212 },
+  { code: 'invalid_api_key', tool: null, count: 3 },
+] as const;
+
+function refusal(accountId: string, { code, tool, count }: (typeof REFUSED)[number]): RefusalDoc {
+  const lastAt = new Date(Date.now() - count * 10_000);
+  return {
+    _id: randomUUID(),
+    accountId,
+    firstAt: new Date(lastAt.getTime() - 600_000),
+    lastAt,
+    count,
+    keyId: null,
+    keyPrefix: 'ut_4fQ9xa',
+    tool,
+    code,
+    faults: code === 'invalid_input' ? [{ pointer: '/url', message: 'must be an http or https URL' }] : [],
+    requestIds: [`req_${randomUUID()}`],
+  };
+}
+
 /** An account in use, with the paths of pages about single rows. */
 export interface ExampleAccount {
   owner: Visitor;
@@ -69,6 +94,9 @@ export async function createExampleAccount(stack: Stack, receiver: Receiver): Pr
     if (account === null) throw new Error('there is no account');
     const of = { accountId: account._id };
     await store.calls.insertMany(Array.from({ length: 60 }, (_, number) => pastCall(account._id, number)));
+    await store.refusals.insertMany(REFUSED.map((row) => refusal(account._id, row)));
+    const day = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS);
+    await store.refusalDays.insertOne({ _id: randomUUID(), ...of, day, count: 229 });
     await until('a delivery has failed', () =>
       store.webhookEndpoints.findOne({ _id: webhookId, failures: { $gt: 0 } }),
     );

@@ -24,13 +24,14 @@ interface Shot {
 
 const SITE: Shot[] = [
   { name: 'landing', path: '/' },
+  { name: 'pricing', path: '/pricing?website-screenshot=1000&hash-text=5000' },
   { name: 'contact', path: '/contact' },
   { name: 'terms', path: '/terms' },
   { name: 'privacy', path: '/privacy' },
   { name: 'documentation', path: '/docs' },
   { name: 'quickstart', path: '/docs/quickstart' },
   { name: 'webhooks guide', path: '/docs/webhooks' },
-  { name: 'pricing', path: '/docs/billing' },
+  { name: 'billing', path: '/docs/billing' },
   { name: 'docs website-screenshot', path: '/docs/tools/website-screenshot' },
   { name: 'docs hash-text', path: '/docs/tools/hash-text' },
   { name: 'docs smtp-test', path: '/docs/tools/smtp-test' },
@@ -55,6 +56,7 @@ async function ownerShots(stack: Stack, receiver: Receiver): Promise<Shot[]> {
     { name: 'tool form', path: '/tools/website-screenshot' },
     { name: 'tool result', path: '/tools/hash-text?example=1', press: 'Run (1 credit)' },
     { name: 'calls', path: '/calls' },
+    { name: 'refused requests', path: '/calls/refused' },
     { name: 'call', path: paths.call },
     { name: 'keys', path: '/keys' },
     { name: 'key', path: paths.key },

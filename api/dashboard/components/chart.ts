@@ -2,7 +2,7 @@ import { type Html, html } from '../frame/html.ts';
 import { count, number, typed } from './text.ts';
 
 /** A column: its parts from the bottom up, in the order of the series. */
-interface Column {
+export interface Column {
   label: string;
   /** Added to the label in the tooltip of the column. */
   note?: string;

@@ -1,4 +1,5 @@
 import type { Readiness } from '../../../platform/readiness.ts';
+import type { Pack } from '../../../schemas/formats/packs.ts';
 import type { Broadcasts } from '../../../store/accounts/broadcast.ts';
 import type { Payments } from '../../../store/billing/payments.ts';
 import type { CallContents } from '../../../store/calls/callContents.ts';
@@ -35,6 +36,8 @@ export interface DashboardServices {
   toolCallService: ToolCallService;
   contents: CallContents;
   payments: Payments;
+  /** Packs on sale. */
+  packs: readonly Pack[];
   /** Null if Stripe is not configured. */
   stripe: StripeService | null;
   webhooks: Webhooks;

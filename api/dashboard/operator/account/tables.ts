@@ -112,10 +112,17 @@ export const webhookTable = (webhooks: readonly WebhookRow[]): Html =>
     NAMED,
   );
 
-const subjectOf = (notice: NoticeDoc): Html =>
-  notice.kind === 'balance'
-    ? html`balance below ${notice.thresholds.map(number).join(', ')}: ${count(notice.balance, 'credit')}`
-    : html`endpoint disabled: ${typed(notice.url)}`;
+function subjectOf(notice: NoticeDoc): Html {
+  switch (notice.kind) {
+    case 'balance':
+      return html`balance below ${notice.thresholds.map(number).join(', ')}: ${count(notice.balance, 'credit')}`;
+    case 'refused':
+      return html`requests refused: ${notice.code}`;
+    case 'budget':
+      return html`key ${typed(notice.keyName)}: ${notice.percent} % of its budget per ${notice.period}`;
+  }
+  return html`endpoint disabled: ${typed(notice.url)}`;
+}
 
 export const noticeTable = (notices: readonly NoticeDoc[]): Html =>
   table<NoticeDoc>(

@@ -87,7 +87,7 @@ ${
 function usage({ details }: AccountPage): Html {
   if (details.usage.length === 0)
     return html`<p class="quiet">There are no calls in ${count(OPERATOR_USAGE_DAYS, 'day')}.</p>`;
-  const days = perDay(details.usage, OPERATOR_USAGE_DAYS, details.now);
+  const days = perDay(details.usage, [], OPERATOR_USAGE_DAYS, details.now);
   const sums = sumOf(perTool(details.usage));
   return html`<p>${count(sums.calls, 'call')} and ${count(sums.charged, 'credit')} in ${count(OPERATOR_USAGE_DAYS, 'day')},
 success ${percent(successOf(sums))}.</p>

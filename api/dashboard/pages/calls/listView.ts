@@ -1,4 +1,9 @@
-import { type CallRow, call as callSchema, type KeyRow } from '../../../../schemas/accountRows.ts';
+import {
+  type CallRow,
+  call as callSchema,
+  type KeyRow,
+  type RefusalRow,
+} from '../../../../schemas/accountRows.ts';
 import type { Page } from '../../../../store/mongo/pages.ts';
 import { DASHBOARD } from '../../../account/callExport.ts';
 import { alert, empty, type Failure } from '../../components/alert.ts';
@@ -9,6 +14,7 @@ import { moment } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
+import { REFUSED_PATH, refusalTable } from '../refused/view.ts';
 import { CALLS_PATH, callPath } from './callView.ts';
 import { OUTCOME_COLUMNS } from './columns.ts';
 import { keepingForm } from './contentsView.ts';
@@ -29,6 +35,8 @@ export const CALLS_FILE_PATH = `${CALLS_PATH}/calls.csv`;
 interface CallsPage {
   viewer: Viewer;
   calls: Page<CallRow>;
+  /** The newest refused requests that match the filter. */
+  refusals?: readonly RefusalRow[];
   cursor: string | undefined;
   query: CallQuery;
   toolNames: readonly string[];
@@ -104,6 +112,14 @@ function exportLink(asked: Record<string, string>): Html {
   return html`<a class="button" href="${href}" download>Download ${search === '' ? 'all' : 'these calls'} as CSV</a>`;
 }
 
+/** The newest refused requests, which are no calls. */
+const refusedList = (refusals: readonly RefusalRow[]): Html | null =>
+  refusals.length === 0
+    ? null
+    : html`<section aria-labelledby="refused"><div class="head"><h2 id="refused">Refused requests</h2><a href="${REFUSED_PATH}">All of the last 7 days</a></div>
+${refusalTable(refusals, 'Requests that did not become a call, newest first')}</section>
+<h2>Calls</h2>`;
+
 /** The calls of an account, with a filter. */
 export function callsPage(page: CallsPage): string {
   const { viewer, calls, cursor, query, unknownId } = page;
@@ -122,12 +138,13 @@ export function callsPage(page: CallsPage): string {
         ? null
         : alert({
             message:
-              'No call of this account has this id. Requests that were refused before they became a call, such as those with an invalid input, are not listed.',
+              'No call of this account has this id. Of requests that were refused before they became a call, the newest of each kind are found for 7 days.',
             faults: [],
           })
     }
 ${findForm(unknownId)}
 ${filterForm(page)}
+${refusedList(page.refusals ?? [])}
 ${calls.items.length === 0 ? empty(nothing) : callTable(calls.items)}
 ${pager({ path: CALLS_PATH, query: asked, cursor, nextCursor: calls.nextCursor })}
 ${keepingForm(viewer, page.contentsNews)}`,

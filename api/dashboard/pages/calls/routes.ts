@@ -4,12 +4,13 @@ import { ServiceError } from '../../../../schemas/errors.ts';
 import type { Account } from '../../../../store/accounts/accountDocs.ts';
 import type { PageRequest } from '../../../../store/mongo/pages.ts';
 import { CALLS_FILE, callExport, keyIdOf } from '../../../account/callExport.ts';
-import { callRow, keyRow } from '../../../account/rows.ts';
+import { callRow, keyRow, refusalRow } from '../../../account/rows.ts';
 import type { Context } from '../../../http/context.ts';
 import { createValidator, type Validate } from '../../../http/validator.ts';
 import type { Dashboard } from '../../frame/dashboard.ts';
 import { attempt, goTo, sendPage } from '../../frame/pageRouter.ts';
 import { NEWEST_KEYS, pageOf, single } from '../../frame/query.ts';
+import { refusedRequest } from '../refused/view.ts';
 import { CALLS_PATH, callPage, callPath } from './callView.ts';
 import { CONTENTS_PATH } from './contentsView.ts';
 import { CALLS_FILE_PATH, type CallQuery, callsPage } from './listView.ts';
@@ -17,6 +18,7 @@ import { runRoutes } from './runRoutes.ts';
 
 type CallsQuery = NonNullable<NonNullable<typeof listCalls.types>['query']>;
 
+const NEWEST_REFUSALS: PageRequest = { limit: 3 };
 const DAY_MS = 86_400_000;
 
 /** The last time with a four-digit year, which the schema requires. */
@@ -74,6 +76,7 @@ export function callsRoutes(dashboard: Dashboard): void {
     const id = single(ctx, 'id').trim();
     const found = id === '' ? null : await lists.call(accountId, id);
     if (found !== null) return goTo(ctx, callPath(found._id));
+    if (id !== '' && (await lists.refusal(accountId, id)) !== null) return goTo(ctx, refusedRequest(id));
     const page = pageOf(ctx);
     const { cursor } = page;
     const query = queryOf(ctx);
@@ -91,7 +94,11 @@ export function callsRoutes(dashboard: Dashboard): void {
     const show = async () => {
       const { filter, pageRequest } = selectionOf(query, page);
       const { items, nextCursor } = await lists.calls(accountId, filter, pageRequest);
-      sendPage(ctx, callsPage({ ...shown, calls: { items: items.map(callRow), nextCursor } }));
+      // They have neither a state nor a place among the pages of calls.
+      const isFirst = cursor === undefined && query.state === '' && query.from === '' && query.to === '';
+      const refused = isFirst ? await lists.refusals(accountId, filter, NEWEST_REFUSALS) : null;
+      const refusals = (refused?.items ?? []).map(refusalRow);
+      sendPage(ctx, callsPage({ ...shown, refusals, calls: { items: items.map(callRow), nextCursor } }));
     };
     const empty = { items: [], nextCursor: null };
     await attempt(ctx, show, (failure) => callsPage({ ...shown, calls: empty, failure }));

@@ -8,6 +8,8 @@ import type { Viewer } from '../../frame/viewer.ts';
 
 export const ALERTS_PATH = '/dashboard/credits/alerts';
 
+export const ATTENTION_PATH = '/dashboard/credits/attention';
+
 export const THRESHOLD_LABEL = 'Email me below (credits)';
 
 interface BalanceAlerts {
@@ -28,6 +30,19 @@ const alertItem = (viewer: Viewer, threshold: number): Html =>
   })}</li>
 `;
 
+/** Switches the mails about refused requests and budgets of keys. */
+function attentionForm(viewer: Viewer): Html {
+  const isOn = viewer.account.mailsAttention === true;
+  return html`<p>You ${isOn ? 'also get' : 'can also get'} an email when requests are refused, at most once a day, and when a key reaches 80 % and 100 % of its budget.</p>
+${postForm({
+  action: ATTENTION_PATH,
+  viewer,
+  kind: 'inline',
+  content: html`<input type="hidden" name="mails" value="${isOn ? 'off' : 'on'}">
+<button class="plain">${isOn ? 'Stop these emails' : 'Send me these emails'}</button>`,
+})}`;
+}
+
 /** The alerts of the account, with a form to add one. */
 export function balanceAlerts({ viewer, sendsMail, threshold = '', failure = null }: BalanceAlerts): Html {
   const { email, alerts: thresholds = [] } = viewer.account;
@@ -38,7 +53,7 @@ export function balanceAlerts({ viewer, sendsMail, threshold = '', failure = nul
 ${thresholds.toSorted((a, b) => b - a).map((it) => alertItem(viewer, it))}</ul>`;
   if (!sendsMail)
     return html`<h2 id="alerts">Alerts</h2>
-<p>This installation does not send email. Use a <a href="/dashboard/webhooks">webhook</a> instead, or ask the operator.</p>
+<p>This installation does not send email. Use a <a href="/dashboard/webhooks">webhook</a> instead.</p>
 ${list}`;
   return html`<h2 id="alerts">Alerts</h2>
 <p>When a charge takes the balance below a threshold, you get an email at ${typed(email)}. After more credits were added, the
@@ -57,5 +72,6 @@ ${postForm({
     failure,
   })}
 <button class="plain">Add alert</button>`,
-})}`;
+})}
+${attentionForm(viewer)}`;
 }

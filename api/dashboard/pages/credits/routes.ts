@@ -20,9 +20,17 @@ import {
 } from '../../frame/pageRouter.ts';
 import { single } from '../../frame/query.ts';
 import type { Viewer } from '../../frame/viewer.ts';
-import { ALERTS_PATH } from './alerts.ts';
+import { ALERTS_PATH, ATTENTION_PATH } from './alerts.ts';
 import { TEST_CHECKOUT_PATH, testCheckoutPage } from './checkoutView.ts';
-import { CREDITS_PATH, type CreditsPage, creditsPage, OUTCOMES, type Outcome, type Selling } from './view.ts';
+import {
+  CREDITS_PATH,
+  type CreditsPage,
+  creditsPage,
+  OUTCOMES,
+  type Outcome,
+  PURCHASED,
+  type Selling,
+} from './view.ts';
 
 const NEWEST = { limit: 50 };
 /** Checkouts per account, because Stripe limits the requests of all accounts together. */
@@ -37,9 +45,6 @@ interface Choice {
 
 /** Newest entries that are searched for the settlement of a shortfall. */
 const NEWEST_LINES = { limit: 100 };
-
-/** Outcomes that mean that a purchase was paid. */
-const PURCHASED: ReadonlySet<Outcome> = new Set(['bought', 'paid']);
 
 const isOutcome = (text: string): text is Outcome => Object.hasOwn(OUTCOMES, text);
 
@@ -70,6 +75,7 @@ export function creditsRoutes({ pages, core, payments, stripe, mails }: Dashboar
       grants: grants.items,
       purchases: purchases.items,
       selling,
+      registry: core.registry,
       sendsMail,
       reference,
       ...more,
@@ -155,6 +161,16 @@ export function creditsRoutes({ pages, core, payments, stripe, mails }: Dashboar
   };
   alertForm(ALERTS_PATH, accounts.addAlert, 'alert');
   alertForm(`${ALERTS_PATH}/remove`, accounts.removeAlert, 'no-alert');
+
+  pages.post(
+    ATTENTION_PATH,
+    async ({ ctx, viewer, form }) => {
+      const isOn = form.get('mails') === 'on';
+      await accounts.setAttentionMails(viewer.account._id, isOn);
+      goTo(ctx, `${CREDITS_PATH}?done=${isOn ? 'mails' : 'no-mails'}`);
+    },
+    { page: () => CREDITS_PATH },
+  );
 
   pages.get(TEST_CHECKOUT_PATH, async (visit) => {
     const { ctx, viewer } = visit;

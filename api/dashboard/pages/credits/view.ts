@@ -1,7 +1,9 @@
 import type { AccountRow } from '../../../../schemas/accountRows.ts';
 import type { Pack } from '../../../../schemas/formats/packs.ts';
+import type { Registry } from '../../../../schemas/registry.ts';
 import type { GrantDoc } from '../../../../store/accounts/accountDocs.ts';
 import type { Purchase } from '../../../../store/billing/payments.ts';
+import { worthOf } from '../../../billing/prices.ts';
 import { alert, empty, type Failure, notice } from '../../components/alert.ts';
 import { amounts } from '../../components/amounts.ts';
 import { postForm, referenceField } from '../../components/form.ts';
@@ -30,6 +32,8 @@ export const OUTCOMES = {
   bought: 'The credits were added to your account.',
   alert: 'The alert was set.',
   'no-alert': 'The alert was removed.',
+  mails: 'You get an email when requests are refused or a key nears its budget.',
+  'no-mails': 'You get no more emails about refused requests and budgets.',
   paid: 'Thank you. The credits are added when Stripe confirms the payment, usually within seconds. Reload this page to see them.',
   cancelled: 'The purchase was cancelled. You were not charged.',
 } as const;
@@ -41,6 +45,7 @@ export interface CreditsPage {
   grants: readonly GrantDoc[];
   purchases: readonly Purchase[];
   selling: Selling;
+  registry: Registry;
   sendsMail: boolean;
   /** Value of the field for a new alert. */
   threshold?: string;
@@ -56,11 +61,13 @@ export const testBanner = html`<p class="test"><strong>Test checkout:</strong> n
 
 export const packName = ({ credits }: Pick<Pack, 'credits'>): string => count(credits, 'credit');
 
-function shop({ viewer, reference }: CreditsPage, selling: NonNullable<Selling>): Html {
+function shop(page: CreditsPage, selling: NonNullable<Selling>): Html {
+  const { viewer, reference } = page;
   if (selling.packs.length === 0) return empty(html`<p>No credits are on sale at the moment.</p>`);
   const offer = (pack: Pack) =>
     html`<li><button name="pack" value="${pack.credits}">${packName(pack)} for ${price(pack.amount, pack.currency)}</button>
-<small>${unitPrice(pack.amount, pack.credits, pack.currency)} per credit</small></li>
+<small>${unitPrice(pack.amount, pack.credits, pack.currency)} per credit</small>
+<small>${worthOf(pack.credits, page.registry)}</small></li>
 `;
   return html`${selling.by === 'test' ? testBanner : html`<p>You pay on Stripe's page and then return here.</p>`}
 ${postForm({
@@ -89,10 +96,13 @@ const grantTable = (grants: readonly GrantDoc[]): Html =>
     { isNamed: true, isCompact: true },
   );
 
+/** Outcomes that mean that a purchase was paid. */
+export const PURCHASED: ReadonlySet<Outcome> = new Set(['bought', 'paid']);
+
 /** Describes the outcome of a purchase. Credits settle a shortfall first. */
 function outcomeNotice(outcome: Outcome, { purchases, settled = 0 }: CreditsPage): Html {
   const [last] = purchases;
-  if (outcome === 'alert' || outcome === 'no-alert' || last === undefined || settled === 0)
+  if (!PURCHASED.has(outcome) || last === undefined || settled === 0)
     return notice(html`<p>${OUTCOMES[outcome]}</p>`);
   return notice(html`${outcome === 'paid' ? html`<p>${OUTCOMES.paid}</p>` : null}
 <p>Of the ${packName(last)} of the newest purchase, ${number(settled)} settled the account's shortfall${
@@ -114,7 +124,7 @@ ${amounts([
   { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
 ])}
 <h2>Buy credits</h2>
-${selling === null ? empty(html`<p>Credits are not sold here. Ask the operator.</p>`) : shop(page, selling)}
+${selling === null ? empty(html`<p>Credits are not sold here.</p>`) : shop(page, selling)}
 ${balanceAlerts(page)}
 <h2>Purchases</h2>
 ${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), receiptPath, { isNamed: true, isCompact: true })}

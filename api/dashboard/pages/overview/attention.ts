@@ -1,9 +1,11 @@
-import type { AccountRow, KeyRow } from '../../../../schemas/accountRows.ts';
+import type { AccountRow, KeyRow, RefusalRow } from '../../../../schemas/accountRows.ts';
 import { MAX_FAILURES } from '../../../../schemas/webhookLimits.ts';
 import type { WebhookRow } from '../../../../schemas/webhookRows.ts';
+import { reachedShare } from '../../../calls/attention.ts';
 import { icon } from '../../components/icons.ts';
-import { count, moment, typed } from '../../components/text.ts';
+import { count, moment, number, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
+import { REFUSED_PATH } from '../refused/view.ts';
 
 /** Conditions that can need the owner's attention. */
 export interface Attention {
@@ -12,11 +14,14 @@ export interface Attention {
   daysLeft: number | null;
   keys: readonly KeyRow[];
   endpoints: readonly WebhookRow[];
+  /** The newest refused requests. */
+  refusals: readonly RefusalRow[];
   now: Date;
 }
 
+const DAY_MS = 86_400_000;
 /** A key that expires within this time is reported. */
-const EXPIRY_MS = 7 * 86_400_000;
+const EXPIRY_MS = 7 * DAY_MS;
 /** Credits that last for fewer days are reported. */
 const FEW_DAYS = 3;
 
@@ -55,9 +60,63 @@ const keyItems = ({ keys, now }: Attention): Html[] =>
         html`The key <a href="/dashboard/keys">${typed(name)}</a> expires on ${moment(expiresAt)}.`,
     );
 
+/** Codes that an item names. */
+const NAMED_CODES = 3;
+
+/** The requests that were refused in the last day, by code. */
+function refusedItem({ refusals, now }: Attention): Html[] {
+  const recent = refusals.filter(({ lastAt }) => now.getTime() - Date.parse(lastAt) < DAY_MS);
+  const numberOf = (rows: readonly RefusalRow[]) => rows.reduce((sum, { count: one }) => sum + one, 0);
+  const byCode = [...Map.groupBy(recent, ({ code }) => code ?? 'various')]
+    .map(([code, rows]) => ({ code, requests: numberOf(rows) }))
+    .sort((a, b) => b.requests - a.requests);
+  if (byCode.length === 0) return [];
+  const codes = byCode
+    .slice(0, NAMED_CODES)
+    .map(
+      ({ code, requests }, index) =>
+        html`${index === 0 ? null : ', '}${number(requests)} × <code>${code}</code>`,
+    );
+  const others = byCode.length > NAMED_CODES ? ' and others' : '';
+  return [
+    html`${count(numberOf(recent), 'request was', 'requests were')} refused in the last 24 hours: ${codes}${others}. <a href="${REFUSED_PATH}">Show why</a>`,
+  ];
+}
+
+/** Live keys that have spent most or all of a budget. */
+const budgetItems = ({ keys, now }: Attention): Html[] =>
+  keys
+    .filter(
+      ({ revokedAt, expiresAt }) =>
+        revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > now.getTime()),
+    )
+    .flatMap((key) => {
+      const link = html`<a href="/dashboard/keys/${encodeURIComponent(key.id)}">${typed(key.name)}</a>`;
+      return (
+        [
+          ['day', key.spentToday, key.dailyBudget],
+          ['month', key.spentThisMonth, key.monthlyBudget],
+        ] as const
+      ).flatMap(([period, spent, budget]) => {
+        const share = reachedShare(spent, budget);
+        if (share === null || budget === null) return [];
+        return share === 100
+          ? [
+              html`The key ${link} has used up its budget of ${count(budget, 'credit')} per ${period}. Its calls are refused until the next ${period}.`,
+            ]
+          : [html`The key ${link} has spent ${number(spent)} of ${count(budget, 'credit')} per ${period}.`];
+      });
+    });
+
 /** A list of the conditions that need attention, with links; null if there are none. */
 export function attentionList(attention: Attention): Html | null {
-  const items = [...creditsItem(attention), ...endpointItems(attention), ...keyItems(attention)];
+  const items = [
+    ...creditsItem(attention),
+    ...refusedItem(attention),
+    ...endpointItems(attention),
+    ...budgetItems(attention),
+    ...keyItems(attention),
+  ];
   return items.length === 0
     ? null
     : html`<section class="attention" aria-label="Needs attention">

@@ -7,6 +7,7 @@ import {
   sumTimes,
 } from '../../../../store/billing/usage.ts';
 import type { KeyUsage, ToolUsage } from '../../../../store/billing/usageDocs.ts';
+import type { RefusalDayDoc } from '../../../../store/calls/refusalDocs.ts';
 import { count } from '../../components/text.ts';
 
 const DAY_MS = 86_400_000;
@@ -42,16 +43,29 @@ const latencyOf = (times: Histogram): Latency => ({
 
 export interface DayUse extends Sums, Latency {
   day: string;
+  /** Requests that were refused before they became calls. */
+  refused: number;
 }
 
 /** All days of a period, oldest first, including days without calls. */
-export function perDay(usage: readonly DailyUsage[], days: number, now: Date): DayUse[] {
+export function perDay(
+  usage: readonly DailyUsage[],
+  refusals: readonly Pick<RefusalDayDoc, 'day' | 'count'>[],
+  days: number,
+  now: Date,
+): DayUse[] {
+  const refused = new Map(refusals.map(({ day, count: requests }) => [dayOf(day), requests]));
   const byDay = new Map(usage.map(({ day, tools }) => [dayOf(day), tools]));
   const first = firstDay(now, days).getTime();
   return Array.from({ length: days }, (_, index) => {
     const day = dayOf(new Date(first + index * DAY_MS));
     const tools = byDay.get(day) ?? [];
-    return { day, ...sumOf(tools), ...latencyOf(sumTimes(tools)) };
+    return {
+      day,
+      ...sumOf(tools),
+      ...latencyOf(sumTimes(tools)),
+      refused: refused.get(day) ?? 0,
+    };
   });
 }
 

@@ -1,5 +1,6 @@
 import { usageOf } from '../../../../store/billing/usage.ts';
-import { accountRow, callRow, keyRow } from '../../../account/rows.ts';
+import { refusedByDay } from '../../../../store/calls/refusals.ts';
+import { accountRow, callRow, keyRow, refusalRow } from '../../../account/rows.ts';
 import { DEVICE_PATH } from '../../../auth/devicePlugin.ts';
 import { CONNECT_PATH } from '../../../auth/oauthPlugin.ts';
 import type { Dashboard } from '../../frame/dashboard.ts';
@@ -13,6 +14,8 @@ import { overviewPage, PERIODS, SPLITS } from './view.ts';
 const RETURN_PATHS = [CONNECT_PATH, DEVICE_PATH];
 const DEFAULT_PERIOD = 30;
 const SHOWN_FAILURES = 5;
+/** Refused requests among which those of the last day are. */
+const NEWEST_REFUSALS = { limit: 100 };
 
 export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): void {
   const { lists, store } = core;
@@ -24,10 +27,12 @@ export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): voi
     const { account } = viewer;
     const accountId = account._id;
     const period = PERIODS.find((days) => String(days) === single(ctx, 'days')) ?? DEFAULT_PERIOD;
-    const [usage, keyPage, endpoints] = await Promise.all([
+    const [usage, keyPage, endpoints, refused, refusals] = await Promise.all([
       usageOf(store, accountId, period),
       lists.keys(accountId, NEWEST_KEYS),
       webhooks.list(accountId, ALL_ENDPOINTS),
+      refusedByDay(store, accountId, period),
+      lists.refusals(accountId, {}, NEWEST_REFUSALS),
     ]);
     // Read after the usage, because reading the usage first copies the newest calls from the journal.
     const failures = await lists.failures(accountId, SHOWN_FAILURES);
@@ -49,6 +54,8 @@ export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): voi
       period,
       split: SPLITS.find((by) => by === single(ctx, 'by')) ?? 'tool',
       usage,
+      refused,
+      refusals: refusals.items.map(refusalRow),
       keys,
       endpoints: endpoints.items,
       failures: failures.map(callRow),

@@ -1,10 +1,11 @@
-import type { AccountRow, CallRow, KeyRow } from '../../../../schemas/accountRows.ts';
+import type { AccountRow, CallRow, KeyRow, RefusalRow } from '../../../../schemas/accountRows.ts';
 import type { WebhookRow } from '../../../../schemas/webhookRows.ts';
 import type { DailyUsage } from '../../../../store/billing/usage.ts';
+import type { RefusalDayDoc } from '../../../../store/calls/refusalDocs.ts';
 import { DASHBOARD } from '../../../account/callExport.ts';
 import { empty } from '../../components/alert.ts';
 import { amounts } from '../../components/amounts.ts';
-import { bar, columnChart, PART_TONES } from '../../components/chart.ts';
+import { bar, type Column, columnChart, PART_TONES } from '../../components/chart.ts';
 import { suspension } from '../../components/suspension.ts';
 import { table } from '../../components/table.ts';
 import { count, duration, number, percent, typed } from '../../components/text.ts';
@@ -50,6 +51,10 @@ interface Overview {
   split: Split;
   /** Usage of the account in the selected period, by day. */
   usage: readonly DailyUsage[];
+  /** Numbers of refused requests in the period, by day. */
+  refused: readonly Pick<RefusalDayDoc, 'day' | 'count'>[];
+  /** The newest refused requests. */
+  refusals: readonly RefusalRow[];
   keys: readonly KeyRow[];
   endpoints: readonly WebhookRow[];
   /** The newest calls without a result. */
@@ -103,9 +108,21 @@ const splitTable = ({ names, days }: SplitUse, split: Split): Html =>
     { isCompact: true },
   );
 
+/** The column of a day in the chart of calls. Refused requests are in it, but are no calls. */
+function callColumn({ day, calls, succeeded, refused }: DayUse, hasRefused: boolean): Column {
+  const values = [succeeded, calls - succeeded];
+  if (!hasRefused) return { label: day, values };
+  const note = `${count(calls, 'call')}, ${number(calls - succeeded)} failed, ${count(refused, 'refused request')}`;
+  return { label: day, values: [...values, refused], note };
+}
+
+const callSummary = (days: readonly DayUse[], refused: number): string =>
+  `${count(sumOf(days).calls, 'call')} and ${count(refused, 'refused request')}`;
+
 function charts(overview: Overview): Html {
   const { usage, period, now, split } = overview;
-  const days = perDay(usage, period, now);
+  const days = perDay(usage, overview.refused, period, now);
+  const refused = overview.refused.reduce((sum, { count: requests }) => sum + requests, 0);
   const credits = creditsByDay(overview, days);
   return html`<div class="charts">
 ${columnChart({
@@ -121,8 +138,10 @@ ${columnChart({
   series: [
     { name: 'with result', tone: 'accent' },
     { name: 'failed', tone: 'bad' },
+    ...(refused === 0 ? [] : [{ name: 'refused requests', tone: 'part-3' } as const]),
   ],
-  columns: days.map(({ day, calls, succeeded }) => ({ label: day, values: [succeeded, calls - succeeded] })),
+  columns: days.map((day) => callColumn(day, refused > 0)),
+  ...(refused > 0 && { summary: callSummary(days, refused) }),
 })}
 </div>
 <details><summary>View as table</summary>
@@ -133,6 +152,9 @@ ${table<DayUse>(
     { title: 'Credits', numeric: true, cell: ({ charged }) => number(charged) },
     { title: 'Calls', numeric: true, cell: ({ calls }) => number(calls) },
     { title: 'Failed', numeric: true, cell: ({ calls, succeeded }) => number(calls - succeeded) },
+    ...(refused === 0
+      ? []
+      : [{ title: 'Refused', numeric: true, cell: (day: DayUse) => number(day.refused) } as const]),
     { title: 'p50', numeric: true, cell: ({ p50 }) => latency(p50) },
     { title: 'p95', numeric: true, cell: ({ p95 }) => latency(p95) },
   ],
@@ -200,8 +222,8 @@ function keyTable({ usage, keys }: Overview): Html {
 }
 
 function use(overview: Overview, tools: readonly ToolUse[]): Html {
-  const { usage, failures } = overview;
-  if (usage.length === 0)
+  const { usage, failures, refused } = overview;
+  if (usage.length === 0 && refused.length === 0)
     return empty(html`<p>No calls in this period. <a href="/dashboard/tools">Try a tool</a> here, or call one from a
 program with a <a href="/dashboard/keys">key</a>.</p>`);
   return html`${charts(overview)}
@@ -226,7 +248,7 @@ export function overviewPage(overview: Overview): string {
   const isUsed = sums.calls > 0;
   const { p50, p95 } = latencyOfAll(tools);
   const left = daysLeft(account.available, usage, now);
-  const attention: Attention = { account, daysLeft: left, keys, endpoints, now };
+  const attention: Attention = { account, daysLeft: left, keys, endpoints, refusals: overview.refusals, now };
   return layout({
     title: 'Overview',
     menu: { viewer, section: 'Overview' },

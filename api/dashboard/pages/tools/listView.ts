@@ -1,5 +1,7 @@
+import type { Pack } from '../../../../schemas/formats/packs.ts';
 import type { ToolDefinition } from '../../../../schemas/tool.ts';
 import { groupTools, summaryOf, type ToolGroup } from '../../../../schemas/toolGroups.ts';
+import { moneyOf } from '../../../billing/prices.ts';
 import { empty } from '../../components/alert.ts';
 import { icon } from '../../components/icons.ts';
 import { suspension } from '../../components/suspension.ts';
@@ -13,6 +15,8 @@ import { TOOLS_PATH, toolPath } from './toolView.ts';
 interface ToolsPage {
   viewer: Viewer;
   tools: readonly ToolDefinition[];
+  /** Packs on sale, from which the prices in money derive. */
+  packs: readonly Pack[];
   /** Words to search for; '' shows all tools. */
   search: string;
 }
@@ -27,23 +31,24 @@ const matches = (tool: ToolDefinition, search: string): boolean =>
     .split(/\s+/)
     .every((word) => wordsOf(tool).includes(word));
 
-const toolItem = (
-  tool: ToolDefinition,
-): Html => html`<li data-words="${wordsOf(tool)}"><a href="${toolPath(tool.name)}">
-${icon(toolIcon(tool.name))}<strong>${tool.title}</strong> <span class="quiet">${prose(summaryOf(tool))}</span> <span class="cost">${count(tool.price, 'credit')}</span>
+function toolItem(tool: ToolDefinition, packs: readonly Pack[]): Html {
+  const money = moneyOf(tool.price, packs);
+  return html`<li data-words="${wordsOf(tool)}"><a href="${toolPath(tool.name)}">
+${icon(toolIcon(tool.name))}<strong>${tool.title}</strong> <span class="quiet">${prose(summaryOf(tool))}</span> <span class="cost">${count(tool.price, 'credit')}${money === null ? null : html` <small>${money}</small>`}</span>
 </a></li>
 `;
+}
 
-const groupSection = ({ title, tools }: ToolGroup, index: number): Html =>
+const groupSection = ({ title, tools }: ToolGroup, index: number, packs: readonly Pack[]): Html =>
   html`<section class="group" aria-labelledby="group-${index}">
 <h2 id="group-${index}">${title}</h2>
 <ul class="tools">
-${tools.map(toolItem)}</ul>
+${tools.map((tool) => toolItem(tool, packs))}</ul>
 </section>
 `;
 
 /** All tools with prices, in groups, with a search. */
-export function toolsPage({ viewer, tools, search }: ToolsPage): string {
+export function toolsPage({ viewer, tools, packs, search }: ToolsPage): string {
   const found = tools.filter((tool) => matches(tool, search.trim()));
   return layout({
     title: 'Tools',
@@ -58,7 +63,7 @@ export function toolsPage({ viewer, tools, search }: ToolsPage): string {
 ${
   found.length === 0
     ? empty(html`<p>No tool matches. <a href="${TOOLS_PATH}">Show all tools</a>.</p>`)
-    : groupTools(found).map(groupSection)
+    : groupTools(found).map((group, index) => groupSection(group, index, packs))
 }`,
   });
 }

@@ -17,7 +17,7 @@ import { ATTEMPT_ID, TOOLS_PATH, type Tried, toolPage, toolPath } from './toolVi
 const FORM_GROWTH = 3;
 
 /** Registers the pages of the tools. A run from a form is an ordinary call without an API key. */
-export function toolsRoutes({ pages, core, toolCallService }: Dashboard): void {
+export function toolsRoutes({ pages, core, packs, toolCallService }: Dashboard): void {
   const { env, registry, accounts } = core;
   const tools = [...registry.values()];
   const baseUrlOf = (ctx: Context) => env.PUBLIC_URL ?? ownOrigin(ctx) ?? '';
@@ -72,7 +72,7 @@ export function toolsRoutes({ pages, core, toolCallService }: Dashboard): void {
   }
 
   pages.get(TOOLS_PATH, async ({ ctx, viewer }) =>
-    sendPage(ctx, toolsPage({ viewer, tools, search: single(ctx, 'q') })),
+    sendPage(ctx, toolsPage({ viewer, tools, packs, search: single(ctx, 'q') })),
   );
 
   for (const tool of tools) {

@@ -22,7 +22,9 @@ from .types import (
     ListEventsQuery,
     ListKeysQuery,
     ListLedgerQuery,
+    ListRefusalsQuery,
     ListWebhooksQuery,
+    RefusedRequests,
     ResendRequest,
     ResendResult,
     RotatedSecret,
@@ -60,6 +62,10 @@ class AccountMethods:
     def list_calls(self, query: Optional[ListCallsQuery] = None) -> Iterator[Call]:
         """List calls. With `Accept: text/csv` the response has all matching calls as a CSV file (RFC 4180) with a header line, and a column for each phase, such as `runMs`; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/calls", query)
+
+    def list_refusals(self, query: Optional[ListRefusalsQuery] = None) -> Iterator[RefusedRequests]:
+        """List refused requests. Requests with a key that were refused before they became a call: with an invalid input, without enough credits, above a limit, or with a key that is revoked or not permitted. A row counts the requests of an hour with the same key, tool and code. Rows are kept for 7 days, at most 500 of an account, and contain no input. New requests appear within 5 seconds. Fetches page after page while you iterate."""
+        return self._list("/api/v1/account/refusals", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> Iterator[LedgerEntry]:
         """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
@@ -177,6 +183,10 @@ class AsyncAccountMethods:
     def list_calls(self, query: Optional[ListCallsQuery] = None) -> AsyncIterator[Call]:
         """List calls. With `Accept: text/csv` the response has all matching calls as a CSV file (RFC 4180) with a header line, and a column for each phase, such as `runMs`; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/calls", query)
+
+    def list_refusals(self, query: Optional[ListRefusalsQuery] = None) -> AsyncIterator[RefusedRequests]:
+        """List refused requests. Requests with a key that were refused before they became a call: with an invalid input, without enough credits, above a limit, or with a key that is revoked or not permitted. A row counts the requests of an hour with the same key, tool and code. Rows are kept for 7 days, at most 500 of an account, and contain no input. New requests appear within 5 seconds. Fetches page after page while you iterate."""
+        return self._list("/api/v1/account/refusals", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> AsyncIterator[LedgerEntry]:
         """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""

@@ -1192,6 +1192,34 @@ class Call(TypedDict):
     """Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it was not reached or not measured."""
 
 
+class RefusedRequestsFaultsItem(TypedDict):
+    pointer: str
+    """JSON Pointer to the field."""
+    message: str
+    """What is wrong with it."""
+
+
+class RefusedRequests(TypedDict):
+    id: str
+    """Id of the row."""
+    code: Union[str, None]
+    """Error code of the requests; null if the row counts requests with various codes, because there were very many."""
+    tool: Union[str, None]
+    """Tool of the requests; null if they were refused before it was known."""
+    keyPrefix: Union[str, None]
+    """First 9 characters of the API key."""
+    count: int
+    """Number of requests."""
+    firstAt: str
+    """Time of the first request."""
+    lastAt: str
+    """Time of the latest request."""
+    faults: List["RefusedRequestsFaultsItem"]
+    """The first invalid fields of the latest request, without their values."""
+    requestIds: List[str]
+    """Ids of the latest requests, at most 10, oldest first."""
+
+
 class LedgerEntry(TypedDict):
     id: str
     """Id of the entry."""
@@ -1580,6 +1608,13 @@ ListCallsQuery = TypedDict(
     },
     total=False,
 )
+
+
+class ListRefusalsQuery(TypedDict, total=False):
+    """Parameters of `listRefusals`."""
+
+    limit: int
+    """Maximum number of rows in the response."""
 
 
 class ListLedgerQuery(TypedDict, total=False):

@@ -21,7 +21,9 @@ import type {
   ListEventsQuery,
   ListKeysQuery,
   ListLedgerQuery,
+  ListRefusalsQuery,
   ListWebhooksQuery,
+  RefusedRequests,
   ResendRequest,
   ResendResult,
   RotatedSecret,
@@ -66,6 +68,17 @@ export abstract class AccountMethods {
    */
   listCalls(query: ListCallsQuery = {}, options?: RequestOptions): AsyncGenerator<Call, void, undefined> {
     return this.list<Call>({ method: 'GET', path: '/api/v1/account/calls', query }, options);
+  }
+
+  /**
+   * List refused requests. Requests with a key that were refused before they became a call: with an
+   * invalid input, without enough credits, above a limit, or with a key that is revoked or not
+   * permitted. A row counts the requests of an hour with the same key, tool and code. Rows are kept for
+   * 7 days, at most 500 of an account, and contain no input. New requests appear within 5 seconds.
+   * Fetches page after page while you iterate.
+   */
+  listRefusals(query: ListRefusalsQuery = {}, options?: RequestOptions): AsyncGenerator<RefusedRequests, void, undefined> {
+    return this.list<RefusedRequests>({ method: 'GET', path: '/api/v1/account/refusals', query }, options);
   }
 
   /**

@@ -1364,6 +1364,35 @@ export interface Call {
   } | null;
 }
 
+export interface RefusedRequests {
+  /** Id of the row. */
+  id: string;
+  /**
+   * Error code of the requests; null if the row counts requests with various codes, because there were
+   * very many.
+   */
+  code: string | null;
+  /** Tool of the requests; null if they were refused before it was known. */
+  tool: string | null;
+  /** First 9 characters of the API key. */
+  keyPrefix: string | null;
+  /** Number of requests. */
+  count: number;
+  /** Time of the first request. */
+  firstAt: string;
+  /** Time of the latest request. */
+  lastAt: string;
+  /** The first invalid fields of the latest request, without their values. */
+  faults: {
+    /** JSON Pointer to the field. */
+    pointer: string;
+    /** What is wrong with it. */
+    message: string;
+  }[];
+  /** Ids of the latest requests, at most 10, oldest first. */
+  requestIds: string[];
+}
+
 export interface LedgerEntry {
   /** Id of the entry. */
   id: string;
@@ -1824,6 +1853,12 @@ export interface ListCallsQuery {
   from?: string | undefined;
   /** Only calls accepted before this time. */
   to?: string | undefined;
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
+}
+
+/** Parameters of `listRefusals`. */
+export interface ListRefusalsQuery {
   /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }

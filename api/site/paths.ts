@@ -1,0 +1,2 @@
+/** The page with prices and a calculator. */
+export const PRICING_PATH = '/pricing';
