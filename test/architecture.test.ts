@@ -103,6 +103,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   // Scripts that run in Chromium change globals of the page; limitBytes.ts replaces a built-in class while it reads a PDF.
   globals: [
     'activities/browser/page/consent.ts',
+    'activities/browser/page/elements.ts',
+    'activities/browser/page/printed.ts',
     'activities/browser/page/serviceWorkers.ts',
     'activities/pdf/limitBytes.ts',
   ],

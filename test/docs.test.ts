@@ -42,6 +42,9 @@ test('the generated tables are up to date (else run npm run docs)', async (t) =>
   for (const { file, actual, expected } of await generatedFiles()) t.is(actual, expected, file);
 });
 
+const isEmpty = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length === 0 : value instanceof Map && value.size === 0;
+
 test('the configuration guide shows the actual defaults', (t) => {
   const rows = new Map(
     [...read('docs/configuration.md').matchAll(/^\| `(\w+)` +\|.*\| (?:`(.*)`)? *\|$/gm)].map(
@@ -52,7 +55,7 @@ test('the configuration guide shows the actual defaults', (t) => {
   for (const [name, { parse, fallback }] of Object.entries(VARIABLES)) {
     const shown = rows.get(name);
     // An empty variable counts as unset.
-    if (shown === '') t.true(fallback === null || (Array.isArray(fallback) && fallback.length === 0), name);
+    if (shown === '') t.true(fallback === null || isEmpty(fallback), name);
     else {
       const value: unknown = parse(shown ?? '');
       t.deepEqual(value, fallback, name);

@@ -55,14 +55,19 @@ const control: Marker = createMarker();
 const open = new AsyncDisposableStack();
 let scene: Scene;
 
-/** Runs a mail server that repeats the secret and everything it receives in all its replies. */
+/**
+ * Runs a mail server that repeats everything it receives in all its replies, from AUTH on with the secret. Before, a server
+ * cannot know the secret, and its replies are reported as they are.
+ */
 async function repeat(peer: Peer): Promise<void> {
   const base64 = Buffer.from(`The password is ${secret.text}.`).toString('base64');
-  const echo = `${secret.text} ${base64}`;
+  let echo = 'ready';
   peer.say(`220 ${echo}\r\n`);
   for (;;) {
     const line = await peer.hear();
-    const code = line.startsWith('AUTH') ? 535 : 250;
+    const isAuth = line.startsWith('AUTH');
+    if (isAuth) echo = `${secret.text} ${base64}`;
+    const code = isAuth ? 535 : 250;
     peer.say(`${code}-${echo}\r\n${code}-X-ECHO ${line} ${echo}\r\n${code} AUTH PLAIN\r\n`);
   }
 }

@@ -34,6 +34,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
     core;
   const { toolCallService, workflow, replaySlots, uploads, sessions } = services;
   const { rateLimit, onFailure } = limits;
+  const { attention } = core;
   const jobs = createJobService({
     toolCallService,
     jobs: createJobs(store),
@@ -60,11 +61,12 @@ export function createJobsArea(core: ApiCore, services: Services) {
   });
   return {
     routes(router: Router<State>) {
-      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure });
+      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
       const byOwner = createAuthenticate({
         apiKeys,
         accounts,
         onFailure,
+        attention,
         session: sessions.callerFromSession,
       });
       jobRoutes(router, {

@@ -1,7 +1,7 @@
 import { ApplicationFailure, WorkflowFailedError } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import test from 'ava';
-import type { CallPolicy } from '../../workflows/types.ts';
+import type { CallPolicy } from '../../store/calls/callPolicy.ts';
 import {
   type CallActivities,
   FAST_QUEUE,
