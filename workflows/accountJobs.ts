@@ -18,14 +18,15 @@ export type RunningJob = Pick<QueuedJob, 'id' | 'pool'>;
 export interface AccountJobsActivities {
   /**
    * Returns the jobs of an account that may start now, the oldest first. `running` are those that run, which bounds the number
-   * of the others in each pool; `without` are not returned. Deletes the histories of `forgotten` from Temporal.
+   * of the others in each pool, and of which those that have `ended` are returned; `without` are not returned. Deletes the
+   * histories of `forgotten` from Temporal.
    */
   nextJobs(
     accountId: string,
     running: RunningJob[],
     without: string[],
     forgotten: string[],
-  ): Promise<QueuedJob[]>;
+  ): Promise<{ jobs: QueuedJob[]; ended: string[] }>;
 }
 
 const { nextJobs } = proxyLocalActivities<AccountJobsActivities>({
@@ -37,6 +38,10 @@ const { nextJobs } = proxyLocalActivities<AccountJobsActivities>({
 const IDLE_MS = 10_000;
 /** Number of history events from which the workflow continues as new. */
 const MAX_HISTORY_EVENTS = 2000;
+/** How long such a workflow waits for its running jobs, some of which may wait for a worker for hours. */
+const DRAIN_MS = 30_000;
+/** Milliseconds between checks of the jobs that a previous run has started, whose end is not reported to this run. */
+const INHERITED_CHECK_MS = 60_000;
 
 /**
  * The queue of an account's jobs, one workflow per account: starts them in their order, a few at a time in each pool, so that an
@@ -44,9 +49,15 @@ const MAX_HISTORY_EVENTS = 2000;
  * nothing that is not there, so that it can be terminated at any time.
  *
  * @param forgotten jobs of the previous run whose histories are to be deleted
+ * @param inherited jobs of previous runs that still ran
  */
-export async function accountJobs(accountId: string, forgotten: string[] = []): Promise<void> {
-  const running = new Map<string, RunningJob>();
+export async function accountJobs(
+  accountId: string,
+  forgotten: string[] = [],
+  inherited: RunningJob[] = [],
+): Promise<void> {
+  const running = new Map(inherited.map((job) => [job.id, job]));
+  const isInherited = new Set(running.keys());
   /** Jobs whose workflow failed or has run before. The sweeper ends them. */
   const left = new Set<string>();
   let hasChanged = true;
@@ -83,13 +94,19 @@ export async function accountJobs(accountId: string, forgotten: string[] = []): 
     const { historyLength, continueAsNewSuggested } = workflowInfo();
     if (continueAsNewSuggested || historyLength > MAX_HISTORY_EVENTS) {
       // Signals to this run need not be passed on: the next run starts with `nextJobs`.
-      await condition(() => running.size === 0);
-      return continueAsNew<typeof accountJobs>(accountId, forgotten);
+      await condition(() => running.size === 0, DRAIN_MS);
+      return continueAsNew<typeof accountJobs>(accountId, forgotten, [...running.values()]);
     }
     hasChanged = false;
     const next = await nextJobs(accountId, [...running.values()], [...left], forgotten.splice(0));
-    for (const job of next) void run(job);
-    if (running.size > 0) await condition(() => hasChanged);
+    for (const id of next.ended)
+      if (isInherited.delete(id)) {
+        running.delete(id);
+        hasChanged = true;
+      }
+    for (const job of next.jobs) void run(job);
+    if (isInherited.size > 0) await condition(() => hasChanged, INHERITED_CHECK_MS);
+    else if (running.size > 0) await condition(() => hasChanged);
     else if (!(await condition(() => hasChanged, IDLE_MS))) return;
   }
 }

@@ -8,6 +8,9 @@ import type { UnchargedCalls } from '../../store/calls/unchargedCalls.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { JOB_KEPT_MS, type JobEnd, type Jobs } from '../../store/jobs/jobs.ts';
 import { bytesOf, type JobStorage } from '../../store/jobs/storedBytes.ts';
+import { isLive } from '../../store/keys/apiKeys.ts';
+import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
+import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
 import type { JobActivities, JobOutcome } from '../../workflows/runJob.ts';
@@ -30,8 +33,15 @@ const EXTRA_MS = 3_600_000;
 
 type Refusal = { code: keyof typeof ERRORS; detail?: string };
 
-/** Why the account may run no job now; null if it may. */
-async function refusalOf({ store, storage }: JobServices, accountId: string): Promise<Refusal | null> {
+/** Why a job may not run now, by its account and its key; null if it may. */
+async function refusalOf(
+  { store, storage }: JobServices,
+  { accountId, keyId, tool }: JobDoc,
+  key: ApiKeyDoc | null,
+): Promise<Refusal | null> {
+  if (keyId !== null && (key === null || !isLive(key, new Date())))
+    return { code: 'cancelled', detail: 'The API key of the job was revoked or has expired.' };
+  if (key?.tools != null && !key.tools.includes(tool)) return { code: 'tool_not_allowed' };
   const account = await store.accounts.findOne<Pick<AccountDoc, 'suspension' | 'closedAt' | 'pausedUntil'>>(
     { _id: accountId },
     { projection: { suspension: 1, closedAt: 1, pausedUntil: 1 } },
@@ -96,6 +106,7 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
   return {
     async nextJobs(accountId, running, without, forgotten) {
       await forget(forgotten);
+      const open = await jobs.openOf(running.map(({ id }) => id));
       const known = [...running.map(({ id }) => id), ...without];
       const byPool = await Promise.all(
         POOLS.map((pool) => {
@@ -103,14 +114,15 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
           return jobs.queued(accountId, pool, RUNNING_JOBS - inPool, known);
         }),
       );
-      return byPool.flat();
+      return { jobs: byPool.flat(), ended: running.map(({ id }) => id).filter((id) => !open.has(id)) };
     },
 
     async startJob(id) {
       const job = await jobs.start(id);
       if (job === null) return null;
-      const { accountId, requestId, policy } = job;
-      const refusal = await refusalOf(services, accountId);
+      const { accountId, requestId, policy, keyId } = job;
+      const key = keyId === null ? null : await store.apiKeys.findOne({ _id: keyId });
+      const refusal = await refusalOf(services, job, key);
       if (refusal !== null) {
         const { code, detail = ERRORS[code].detail } = refusal;
         return { error: { code, detail } };
@@ -136,7 +148,7 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
           input: {},
           storedInput: job.input,
           vault: null,
-          ...(job.key !== null && { key: job.key }),
+          ...(key !== null && { key: budgetOf(key) }),
           resultExpiresAt,
         },
       };
@@ -145,6 +157,8 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
     async endJob(id, outcome) {
       const job = await store.jobs.findOne({ _id: id });
       if (job === null) return false;
+      // The owner has cancelled it, or this step is repeated.
+      if (job.endedAt !== null) return job.callback?.state === 'pending';
       const end = await storeOutcome(services, job, outcome);
       const ended = await jobs.end(id, end);
       await tidy(job, end).catch((error) => log.warn('could not tidy up after a job', { jobId: id, error }));

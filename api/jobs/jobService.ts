@@ -15,7 +15,6 @@ import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
 import { JOB_WAIT_MS, type Jobs } from '../../store/jobs/jobs.ts';
 import type { JobStorage } from '../../store/jobs/storedBytes.ts';
-import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { CallWorkflow } from '../calls/callWorkflow.ts';
@@ -139,7 +138,6 @@ export function createJobService(deps: Dependencies): JobService {
       tool: tool.name,
       requestId,
       policy: jobPolicyOf(tool, tool.actsOnWorld?.(input) ?? false, deps.limits),
-      key: key === null ? null : budgetOf(key),
       input: stored,
       metadata: metadata === null ? null : JSON.stringify(metadata),
       baseUrl: deps.publicUrl(),

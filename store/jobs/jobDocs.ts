@@ -2,7 +2,6 @@ import type { IndexDescription } from 'mongodb';
 import type { JobState } from '../../schemas/jobs.ts';
 import type { ResultReference } from '../calls/callDocs.ts';
 import type { CallPolicy } from '../calls/callPolicy.ts';
-import type { KeyBudget } from '../ledger/keySpend.ts';
 
 /** The delivery of a job's callback. */
 export interface CallbackDoc {
@@ -28,8 +27,6 @@ export interface JobDoc {
   tool: string;
   requestId: string;
   policy: CallPolicy;
-  /** The budgets of the API key when the job was accepted. */
-  key: KeyBudget | null;
   input: ResultReference;
   /** Texts of the caller as JSON; null if there are none. */
   metadata: string | null;

@@ -59,6 +59,8 @@ export interface Jobs {
   isFull(accountId: string): Promise<boolean>;
   /** Returns up to `count` jobs of an account that wait for this pool, the oldest first. */
   queued(accountId: string, pool: Pool, count: number, without: readonly string[]): Promise<QueuedJob[]>;
+  /** Returns those of these jobs that have not ended. */
+  openOf(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Marks a job as running; no-op if it is. @returns null if it has ended */
   start(id: string): Promise<JobDoc | null>;
   /**
@@ -175,6 +177,13 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
         pool,
         waitsUntil: createdAt.getTime() + JOB_WAIT_MS,
       }));
+    },
+
+    async openOf(ids) {
+      if (ids.length === 0) return new Set();
+      const open = { _id: { $in: [...ids] }, state: { $in: [...OPEN] } };
+      const rows = await jobs.find(open, { projection: { _id: 1 } }).toArray();
+      return new Set(rows.map(({ _id }) => _id));
     },
 
     start: (id) =>

@@ -234,6 +234,32 @@ test.serial(
   },
 );
 
+test.serial('a job that waits ends as cancelled when its key has been revoked', async (t) => {
+  const account = await makeAccount(stack, 100);
+  const jobs = jobsOf(account, stack.baseUrl);
+  isHolding = true;
+  t.teardown(() => {
+    isHolding = false;
+    release();
+  });
+  const input = { url: `http://${target}/` };
+  for (let i = 0; i < RUNNING_JOBS; i++) await jobs.create({ tool: 'http-request', input });
+  await until('the share of the account runs', async () => open.size === RUNNING_JOBS);
+  const { id: keyId, key } = await account.addKey({});
+  const accepted = await jobs.request(
+    '',
+    { method: 'POST', body: JSON.stringify({ tool: 'http-request', input }) },
+    key,
+  );
+  const { id }: JobRow = await accepted.json();
+  await store.apiKeys.updateOne({ _id: keyId }, { $set: { revokedAt: new Date() } });
+  isHolding = false;
+  release();
+  t.like(await jobs.ended(id), { state: 'cancelled', code: 'cancelled', charged: 0 });
+  t.regex(await (await jobs.result(id)).text(), /key of the job was revoked/);
+  t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
+});
+
 test.serial('a running job is cancelled and refunded', async (t) => {
   const account = await makeAccount(stack, 10);
   const jobs = jobsOf(account, stack.baseUrl);

@@ -12,6 +12,7 @@ import { INLINE_BYTES } from '../../store/calls/results.ts';
 import { type Issued, issue } from '../../workers/certificates/issue.ts';
 import { toolQueue } from '../../workflows/contract.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
+import { jobsOf } from '../helpers/jobs.ts';
 import { listenAsTarget, type Stack, startStack } from '../helpers/stack.ts';
 
 /** Milliseconds within which a process must be ready on a loaded machine. */
@@ -137,6 +138,13 @@ test('a worker without MongoDB and network runs calls, downloads their files and
   t.is((await sharp(Buffer.from(fileBase64, 'base64')).metadata()).width, 440);
   t.true(text.length > INLINE_BYTES);
   t.true((await withStore(stack, ({ results }) => results.countDocuments())) > 0);
+
+  // The input of a job is stored, and so is that of a call above 64 KB.
+  const jobs = jobsOf(account, stack.baseUrl);
+  const input = { fileUrl: `http://${host}/a.png`, factor: 2 };
+  const { id } = await jobs.create({ tool: 'image-upscale', input });
+  t.like(await jobs.ended(id), { state: 'succeeded', code: null });
+  t.is(JSON.parse(await (await jobs.result(id)).text()).fileBase64, fileBase64);
 
   const refused = await account.call('image-upscale', { fileUrl: `http://127.0.0.1:${ports.targets}/a.png` });
   t.is(refused.status, 422);

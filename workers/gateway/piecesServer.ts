@@ -1,13 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from '../../egress/gatewayServer.ts';
 import { type Pieces, SEALED_PIECE_BYTES } from '../../store/calls/results.ts';
+import { JOB_KEPT_MS } from '../../store/jobs/jobs.ts';
 
-/** Ids as `createResults` makes them for tools: a random UUID and the number of the piece. */
-const PATH = /^\/pieces\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d{1,2})$/;
+/**
+ * Ids as `createResults` makes them for tools: a random UUID and the number of the piece. Those of the inputs of calls, which
+ * workers only read, have a name between.
+ */
+const PATH = /^\/pieces\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(:input)?:\d{1,2})$/;
 /** Header with the expiry of a piece, in epoch milliseconds. */
 export const EXPIRES_HEADER = 'x-expires-at';
-/** Longest time for which a piece is stored: results expire after 25 hours. */
-const MAX_AGE_MS = 26 * 3_600_000;
+/** Longest time for which a piece is stored. Results of jobs are kept for an hour longer than they can be read. */
+const MAX_AGE_MS = JOB_KEPT_MS + 2 * 3_600_000;
 /** Milliseconds within which a piece must be received. */
 const RECEIVE_MS = 30_000;
 
@@ -51,8 +55,8 @@ export function createPiecesServer(pieces: Pieces, onError: (error: unknown) => 
   }
 
   return (request, response) => {
-    const [, id] = PATH.exec(request.url ?? '') ?? [];
-    if (id === undefined) return false;
+    const [, id, input] = PATH.exec(request.url ?? '') ?? [];
+    if (id === undefined || (input !== undefined && request.method !== 'GET')) return false;
     serve(id, request, response).catch((error: unknown) => {
       onError(error);
       if (response.headersSent) response.destroy();
