@@ -283,7 +283,9 @@ export async function callTool(
   const { nonce, running } = held.status === 'held' ? held : { nonce: NO_HOLD, running: undefined };
   // `Date.now()` of a workflow lags behind by some seconds while a local activity is retried, so the activity
   // `reserve` also enforces the deadline by the clock of its worker.
-  const remainingMs = policy.deadlineMs - (Date.now() - startedAt);
+  const leftMs = policy.deadlineMs - (Date.now() - startedAt);
+  // A charged call must have a result, however late: the next request with its Idempotency-Key gets it.
+  const remainingMs = isRepeated ? policy.deadlineMs : leftMs;
   if (remainingMs <= 0) throw await refund({ ...DEADLINE, mayHaveStarted: false });
 
   let answer: ToolAnswer;

@@ -62,6 +62,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     vaultUrl,
     limits: env,
     metrics: apiMetrics,
+    attention,
     log,
   });
   const uploads = createUploadLimit();

@@ -13,6 +13,7 @@ import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { CallResult } from '../../workflows/types.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import { type Admission, type AdmissionDependencies, createAdmission } from './admission.ts';
+import type { Attention } from './attention.ts';
 import type { CallWorkflow, FailedEnd, WorkflowEnd } from './callWorkflow.ts';
 import type { Outages } from './outages.ts';
 import { begin, canReplay, createCallRecords, openInput, type Recorded, type Run } from './recordCall.ts';
@@ -50,6 +51,7 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   vaultUrl: string;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;
   metrics: Pick<ApiMetrics, 'call'>;
+  attention: Pick<Attention, 'spending'>;
 }
 
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a slot. */
@@ -72,6 +74,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     let recorded: Recorded;
     if (earlier === null) {
       admission.admit(call);
+      deps.attention.spending(call.caller, call.tool.price);
       const slot = held.use(await takeSlot(run));
       recorded = await records.claim(run, slot.held);
     } else recorded = await records.replay(run, earlier);
@@ -229,7 +232,8 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
    * authenticated.
    */
   async function availableNow(accountId: string): Promise<number | null> {
-    const account = await deps.accounts.find(accountId);
+    // The header is left out while MongoDB is unavailable.
+    const account = await deps.accounts.find(accountId).catch(() => null);
     return account === null ? null : account.balance - account.reserved;
   }
 

@@ -22,7 +22,7 @@ interface Dependencies {
   uploads: UploadLimit;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
-  attention: Pick<Attention, 'refused' | 'spending'>;
+  attention: Pick<Attention, 'refused'>;
 }
 
 /** Registers the route through which all tools are called. */
@@ -53,7 +53,6 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     phases.begin('read');
     const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     const input = toolCallService.validate(tool, await receive(ctx, tool));
-    attention.spending(caller, tool.price);
     phases.begin('start');
     const answer = await toolCallService.run({
       caller,

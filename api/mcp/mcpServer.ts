@@ -38,7 +38,7 @@ interface Dependencies {
   toolCallService: ToolCallService;
   outages: Outages;
   rateLimit: TakeTokens;
-  attention: Pick<Attention, 'refused' | 'spending'>;
+  attention: Pick<Attention, 'refused'>;
   log: Logger;
 }
 
@@ -70,7 +70,6 @@ export function createMcpServers(deps: Dependencies) {
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     const { idempotencyKey, max } = optionsOf(params);
     const input = toolCallService.validate(tool, params.arguments ?? {});
-    attention.spending(caller, tool.price);
     const outcome = await toolCallService.run({
       caller,
       tool,

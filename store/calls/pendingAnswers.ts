@@ -61,7 +61,8 @@ const RETRY_MS = 1000;
  */
 const CONFIRM_INTERVAL_MS = 2000;
 
-const EARLIER = { $ifNull: ['$pendingAnswer.earlier', []] };
+/** The responses of a call before the latest one, in an update. */
+export const EARLIER = { $ifNull: ['$pendingAnswer.earlier', []] };
 /** Maximum number of responses to requests with the same form, beside the latest one. */
 const MAX_EARLIER = 9;
 /** The recorded responses of a call, the latest one first. */
@@ -69,7 +70,7 @@ const ALL_RESPONSES = {
   $concatArrays: [[{ process: '$pendingAnswer.process', response: '$pendingAnswer.response' }], EARLIER],
 };
 /** The record of the latest earlier response, in the place of that of the latest one. */
-const EARLIER_INSTEAD = {
+export const EARLIER_INSTEAD = {
   $mergeObjects: [
     '$pendingAnswer',
     { $first: '$pendingAnswer.earlier' },

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { CallDoc } from '../calls/callDocs.ts';
+import { EARLIER, EARLIER_INSTEAD } from '../calls/pendingAnswers.ts';
 import { findExpired } from '../mongo/lease.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { copyJournal } from './copyJournal.ts';
@@ -99,7 +100,10 @@ export function createPaybacks({ store, ledger, accounts }: Dependencies): Payba
     return charged;
   };
 
-  /** Marks the calls of a process as abandoned if the lease of the process was expired at two checks, 5 s apart. */
+  /**
+   * Marks the calls of a process as abandoned if the lease of the process was expired at two checks, 5 s apart. A call that a
+   * running process may answer too is left to that process.
+   */
   async function takeOver(onWait: () => void): Promise<void> {
     const named = { pendingAnswer: { $exists: true }, 'pendingAnswer.process': { $type: 'string' } } as const;
     const suspects = await findExpired(store, await calls.distinct('pendingAnswer.process', named));
@@ -109,10 +113,22 @@ export function createPaybacks({ store, ledger, accounts }: Dependencies): Payba
       await sleep(1000);
     }
     const gone = await findExpired(store, suspects);
-    await calls.updateMany(
-      { ...named, 'pendingAnswer.process': { $in: gone } },
-      { $set: { 'pendingAnswer.process': null } },
-    );
+    const isGone = { $in: ['$$response.process', gone] };
+    const alive = { $filter: { input: EARLIER, as: 'response', cond: { $not: [isGone] } } };
+    await calls.updateMany({ ...named, 'pendingAnswer.process': { $in: gone } }, [
+      { $set: { 'pendingAnswer.earlier': alive } },
+      {
+        $set: {
+          pendingAnswer: {
+            $cond: [
+              { $eq: [{ $size: '$pendingAnswer.earlier' }, 0] },
+              { $mergeObjects: ['$pendingAnswer', { process: null }] },
+              EARLIER_INSTEAD,
+            ],
+          },
+        },
+      },
+    ]);
   }
 
   return {

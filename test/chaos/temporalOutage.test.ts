@@ -64,6 +64,7 @@ async function openCalls(
   const workflow = createCallWorkflow(client, (error) => log.warn(error));
   const accounts = createAccounts(store);
   const toolCallService = createToolCallService({
+    attention: { spending: () => undefined },
     replaySlots: createReplaySlots(),
     registry: await loadRegistry(),
     workflow,

@@ -121,6 +121,7 @@ export async function startApi(world: World): Promise<Api> {
   const client = new Client({ connection: connectTo(temporal, step), namespace: 'schedules' });
   const workflow = createCallWorkflow(client, ignore);
   const service = createToolCallService({
+    attention: { spending: () => undefined },
     replaySlots: createReplaySlots(),
     registry: new Map([[httpRequest.name, httpRequest]]),
     workflow,
