@@ -160,14 +160,17 @@ export function createResolver(options: ResolverOptions): Resolver {
         });
       return askInTurn(owner, code, limit, true);
     };
-    const querySigned = async (owner: string, code: number, limit: AbortSignal): Promise<RawReply> => {
-      const { rcode, message } = await query(owner, code, limit);
-      return { nxdomain: rcode === RCODE.NXDOMAIN, ...readRawRecords(message) };
-    };
+    const signed = ({ rcode, message }: Reply): RawReply => ({
+      nxdomain: rcode === RCODE.NXDOMAIN,
+      ...readRawRecords(message),
+    });
     const work = until(deadline, signal, async (limit) => {
-      const found = readLookup(await query(name, TYPE_CODES[type], limit), name, type);
+      const first = await query(name, TYPE_CODES[type], limit);
+      const found = readLookup(first, name, type);
       const verdict = await validate(
-        (owner, code) => querySigned(owner, code, limit),
+        // The records that are returned are those that are validated.
+        async (owner, code) =>
+          signed(owner === name && code === TYPE_CODES[type] ? first : await query(owner, code, limit)),
         name,
         TYPE_CODES[type],
         anchors,

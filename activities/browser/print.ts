@@ -10,6 +10,8 @@ const INCH = 96;
 const ROUNDS = 16;
 const RESTORE_MS = 10_000;
 const ANSWER_MS = 8_000;
+/** Milliseconds before the deadline that are kept for the print itself. */
+const PRINT_MS = 6_000;
 
 type Printed = Pick<RenderPage, 'client' | 'world'>;
 
@@ -23,22 +25,24 @@ const contentHeight = async ({ client }: Printed): Promise<number> =>
  * this changes is set back.
  *
  * @param width width of the viewport in CSS pixels
+ * @param latest when it must have ended, in epoch milliseconds. Without time, the page is printed as Chromium lays it out
  * @returns height of the document in CSS pixels
  */
-async function layOutOnOnePage(printed: Printed, width: number): Promise<number> {
+async function layOutOnOnePage(printed: Printed, width: number, latest: number): Promise<number> {
   const { client, world } = printed;
+  const timeFor = (ms: number) => Math.min(ms, latest - Date.now());
   const height = await contentHeight(printed);
   // Handlers of the page would react to the other viewport.
   await client.send('Emulation.setScriptExecutionDisabled', { value: true });
-  await tryFor(world.evaluate(recordLayout, LAYOUT), ANSWER_MS);
+  if (timeFor(1) > 0) await tryFor(world.evaluate(recordLayout, LAYOUT), timeFor(ANSWER_MS));
   const paper = Math.min(height, CEILING_CSS_PIXELS);
   await client.send('Emulation.setDeviceMetricsOverride', {
     ...{ width, height: paper, deviceScaleFactor: 1, mobile: false },
     ...{ screenWidth: width, screenHeight: paper },
   });
-  const until = Date.now() + RESTORE_MS;
+  const until = Math.min(latest, Date.now() + RESTORE_MS);
   for (let round = 0; round < ROUNDS && Date.now() < until; round++)
-    if (((await tryFor(world.evaluate(keepLayout, LAYOUT), ANSWER_MS)) ?? 0) === 0) break;
+    if (((await tryFor(world.evaluate(keepLayout, LAYOUT), timeFor(ANSWER_MS))) ?? 0) === 0) break;
   // Where the layout could not be restored, the page is higher and the PDF page with it, so that nothing is lost.
   return contentHeight(printed);
 }
@@ -47,20 +51,23 @@ async function layOutOnOnePage(printed: Printed, width: number): Promise<number>
  * Prints a page to a PDF with the styles for screens.
  *
  * @param fullPage true for a single PDF page as high as the document; false for PDF pages of the size of the viewport
+ * @param deadline when the call ends, in epoch milliseconds
  * @returns the file, and the size of one PDF page in CSS pixels
  */
 export async function print(
   printed: Printed,
   {
-    width,
+    width: wanted,
     height,
     fullPage,
     ...emulation
   }: Emulation & Pick<Viewport, 'width' | 'height'> & { fullPage: boolean },
+  deadline: number,
 ): Promise<Capture> {
   const { client, world } = printed;
   await client.send('Emulation.setEmulatedMedia', { media: 'screen', features: featuresOf(emulation) });
-  const whole = fullPage ? await layOutOnOnePage(printed, width) : height;
+  const width = Math.min(wanted, CEILING_CSS_PIXELS);
+  const whole = fullPage ? await layOutOnOnePage(printed, width, deadline - PRINT_MS) : height;
   const pageHeight = Math.min(whole, CEILING_CSS_PIXELS);
   if (fullPage) await tryFor(world.evaluate(printOnOnePage, width, pageHeight), ANSWER_MS);
   const { data } = await client.send('Page.printToPDF', {
@@ -74,6 +81,6 @@ export async function print(
     file: Buffer.from(data, 'base64'),
     width,
     height: pageHeight,
-    truncated: whole > pageHeight,
+    truncated: whole > pageHeight || wanted > width,
   };
 }

@@ -23,6 +23,8 @@ const FILE_BYTES = 37_000_000;
 const SCROLL_MS = 15_000;
 /** Milliseconds before the deadline that are reserved for the capture. */
 const CAPTURE_MS = 12_000;
+/** The same for a PDF of the whole page, whose layout is recorded and restored before it is printed. */
+const WHOLE_PDF_MS = 24_000;
 /** Milliseconds reserved before the deadline for returning the result or the error. */
 const MARGIN_MS = 1_500;
 /** After a crash, a second attempt is made only if at least this many milliseconds remain before the deadline. */
@@ -78,7 +80,7 @@ async function perform<T>(
       await scrollThrough(renderPage, requests, {
         step: height,
         ceiling: CEILING_CSS_PIXELS,
-        until: Math.min(Date.now() + SCROLL_MS, deadline - CAPTURE_MS),
+        until: Math.min(Date.now() + SCROLL_MS, deadline - (format === 'pdf' ? WHOLE_PDF_MS : CAPTURE_MS)),
       });
       await drawFrames(renderPage);
       await layOutAsWhole(world);
@@ -89,7 +91,7 @@ async function perform<T>(
   const width = fullPage ? await wholeWidth(renderPage, viewport.width) : viewport.width;
   const picture = await timed(metrics, 'capture', () =>
     format === 'pdf'
-      ? print(renderPage, { ...options, ...viewport, width })
+      ? print(renderPage, { ...options, ...viewport, width }, deadline)
       : capture(client, { ...viewport, width, fullPage, format, quality: options.quality, box }),
   );
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');

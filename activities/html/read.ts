@@ -1,4 +1,5 @@
 import { targetFailed } from '../../egress/failure.ts';
+import { ServiceError } from '../../schemas/errors.ts';
 import type { OffloadOptions } from '../decoders/offload.ts';
 import type findRefresh from '../jobs/find-refresh.ts';
 import type { NetworkContext } from '../runtime/context.ts';
@@ -9,7 +10,15 @@ const MARGIN_MS = 200;
 /** Largest number of pages that refer to the next one, like that of redirects. */
 const MAX_REFRESHES = 10;
 /** Whether a page may contain a `meta` element that refers to another page. */
-const HAS_REFRESH = /http-equiv\s*=\s*["']?\s*refresh/i;
+const HAS_REFRESH = /http-equiv\s*=\s*(?:["']\s*)?refresh/i;
+
+/** Downloads a page that another page refers to. An invalid URL is then a fault of that page, and not of the caller. */
+const follow = (url: string, limits: Parameters<typeof downloadPage>[1]): Promise<DownloadedPage> =>
+  downloadPage(url, limits).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === 'invalid_input')
+      throw new ServiceError('target_refused', { cause: error });
+    throw error;
+  });
 
 /**
  * Downloads a page and passes it to `read`. A `refresh` after 0 s is followed like a redirect, as browsers do.
@@ -33,7 +42,8 @@ export async function readPage<O>(
   const limits = { egress, signal, deadline };
   let next: string | null = url;
   for (let count = 0; count <= MAX_REFRESHES; count++) {
-    const { refresh, ...page }: DownloadedPage = await downloadPage(next, limits);
+    const download = count === 0 ? downloadPage : follow;
+    const { refresh, ...page }: DownloadedPage = await download(next, limits);
     const mayRefer = refresh !== null || HAS_REFRESH.test(Buffer.from(page.bytes).toString('latin1'));
     next = mayRefer
       ? await offload<typeof findRefresh>('find-refresh', { page, header: refresh }, { signal, deadline })

@@ -16,6 +16,8 @@ import { type DomainReport, type Findings, newFindings, orError, verdictOf } fro
 const MAX_LOOKUPS = 10;
 const MAX_VOID_LOOKUPS = 2;
 const MAX_MX = 10;
+/** Maximum number of large blocks of addresses that are counted, of all records together. Usual records have none. */
+const MAX_BLOCKS = 500;
 /** Longest record that fits into a small DNS answer (RFC 7208 section 3.4). */
 const COMMON_BYTES = 450;
 
@@ -33,6 +35,8 @@ interface Evaluation {
   findings: Findings;
   lookups: number;
   voidLookups: number;
+  /** Blocks of addresses that were counted. */
+  blocks: number;
   included: DomainReport['spf']['included'];
 }
 
@@ -81,13 +85,26 @@ async function follow(
   return evaluate(evaluation, name, terms, [...path, name]);
 }
 
+/** Returns the addresses of a block; none when `MAX_BLOCKS` were counted. The work grows with the square of their number. */
+function countBlock(evaluation: Evaluation, text: string): AddressSet {
+  const set = addressesOf(text);
+  if (set === NO_ADDRESS || evaluation.blocks >= MAX_BLOCKS) return NO_ADDRESS;
+  evaluation.blocks++;
+  return set;
+}
+
 /** Looks up the addresses of a host and returns the blocks around them. */
-async function blocksAround(dns: Dns, host: string, { prefixes }: SpfTerm): Promise<AddressSet> {
+async function blocksAround(
+  evaluation: Evaluation,
+  host: string,
+  { prefixes }: SpfTerm,
+): Promise<AddressSet> {
+  const { dns } = evaluation;
   const lookups = await Promise.all((['A', 'AAAA'] as const).map((type) => dns.lookup(host, type)));
   return lookups
     .flatMap(({ records }) => records)
     .flatMap((record) => ('address' in record ? [record.address] : []))
-    .map((address) => addressesOf(`${address}/${prefixes[address.includes(':') ? 6 : 4]}`))
+    .map((address) => countBlock(evaluation, `${address}/${prefixes[address.includes(':') ? 6 : 4]}`))
     .reduce(union, NO_ADDRESS);
 }
 
@@ -106,7 +123,7 @@ async function evaluateMechanism(
   const { name, domain, value, prefixes } = mechanism;
   const term = value === null || value.startsWith('/') ? `${name}${value ?? ''}` : `${name}:${value}`;
   const target = domain ?? current;
-  if (name === 'ip4' || name === 'ip6') return addressesOf(value ?? '');
+  if (name === 'ip4' || name === 'ip6') return countBlock(evaluation, value ?? '');
   countLookup(evaluation);
   if (name === 'ptr') findings.warnings.push(`\`${term}\` should not be used (RFC 7208 section 5.5).`);
   if (name === 'ptr' || target.includes('%')) return NO_ADDRESS;
@@ -119,7 +136,7 @@ async function evaluateMechanism(
       throw new PermanentError(`\`${term}\` finds more than ${MAX_MX} mail servers.`);
     if (!isWide) return NO_ADDRESS;
     const hosts = records.flatMap((record) => (record.type === 'MX' ? [record.exchange] : []));
-    const blocks = await Promise.all(hosts.map((host) => blocksAround(dns, host, mechanism)));
+    const blocks = await Promise.all(hosts.map((host) => blocksAround(evaluation, host, mechanism)));
     return blocks.reduce(union, NO_ADDRESS);
   }
   const found =
@@ -127,7 +144,7 @@ async function evaluateMechanism(
   if (!found) countVoid(evaluation, term);
   // Without a macro, `exists` looks up the same name for every sender.
   if (name === 'exists') return found ? EVERY_ADDRESS : NO_ADDRESS;
-  return isWide ? blocksAround(dns, target, mechanism) : NO_ADDRESS;
+  return isWide ? blocksAround(evaluation, target, mechanism) : NO_ADDRESS;
 }
 
 /** Evaluates all terms, as for a sender that no mechanism but `all` matches. */
@@ -203,7 +220,7 @@ export async function checkSpf(domain: string, dns: Dns): Promise<DomainReport['
   findings.errors.push(...faults);
   if (faults.length > 0) return { ...report, record, terms: listed, ...verdictOf(findings) };
 
-  const evaluation: Evaluation = { dns, findings, lookups: 0, voidLookups: 0, included: [] };
+  const evaluation: Evaluation = { dns, findings, lookups: 0, voidLookups: 0, blocks: 0, included: [] };
   const work = evaluate(evaluation, domain, terms, [domain]).catch((error: unknown) => {
     if (!(error instanceof PermanentError)) throw error;
     findings.errors.push(error.message);

@@ -69,6 +69,7 @@ const zoneOf = (): string =>
     '$ORIGIN testing.test.\n@ MX 10 host.open.test.\n_mta-sts TXT "v=STSv1; id=1"',
   ].join('\n');
 
+const certificate = await makeCertificate(['DNS:mta-sts.testing.test']);
 let named: Named;
 let resolver: Resolver;
 test.before(async () => {
@@ -76,8 +77,6 @@ test.before(async () => {
   resolver = createResolver({ servers: [named] });
 });
 test.after.always(() => named?.close());
-
-const certificate = await makeCertificate(['DNS:mta-sts.testing.test']);
 
 async function reportOn(name: string, policy = '', its = resolver) {
   using network = await stubNetwork({
