@@ -37,7 +37,7 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Number of light test files that run at the same time on two cores. Two of them use the time in which the others wait. */
 const LIGHT_CONCURRENCY = 4;
 /** The same for heavy files, which wait most of the time: one at a time uses a third of two cores. */
-const HEAVY_CONCURRENCY = 3;
+const HEAVY_CONCURRENCY = 2;
 
 /** Test files that run together. */
 export interface Suite {
