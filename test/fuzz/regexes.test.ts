@@ -17,7 +17,7 @@ const FOLDERS = [
 /** Files that build regular expressions at run time, and what is checked instead of their source. */
 const COMPUTED: Readonly<Record<string, string>> = {
   'activities/browser/overlayPatterns.ts': 'its results, `OVERLAY_PATTERNS`, below',
-  'activities/browser/page/overlays/hideOverlayElements.ts': '`OVERLAY_PATTERNS`, below',
+  'activities/browser/page/overlays/text.ts': '`OVERLAY_PATTERNS`, below',
   'dev/generatedText.ts': 'names of generated parts, which consist of letters',
 };
 
