@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { INLINE_BYTES } from '../../store/calls/results.ts';
 import { callMessage } from '../helpers/mcp.ts';
 import { postAuth } from '../helpers/session.ts';
 import { attackConnections, CONNECTION_ATTACKS, type ConnectionAttack } from './connections.ts';
@@ -56,7 +57,8 @@ const throughFlood = (name: LongFlood): Attack => ({
   victim: (target) => longFloods(target)[name].other,
   flood: longFloods('')[name],
   // A call that ends in time is charged, and then keeps its row and its history.
-  leaves: (count) => ({ mongodb: count * 1500, temporal: count * 40_000 }),
+  // The history of a call that is charged contains its result, if it is small.
+  leaves: (count) => ({ mongodb: count * 1500, temporal: count * (INLINE_BYTES + 10_000) }),
 });
 
 /** Repeats an act in several loops. @param act returns whether the service did what was asked, which counts */
