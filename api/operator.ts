@@ -1,7 +1,7 @@
 import type { Env } from '../schemas/env.ts';
 import type { OperatorText } from '../schemas/envValues.ts';
 
-/** Who runs the installation, and how users reach them. */
+/** The operator of the installation, with contact details. */
 export interface Operator {
   name: string;
   email: string;

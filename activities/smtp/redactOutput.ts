@@ -13,8 +13,8 @@ interface Transcript {
 }
 
 /**
- * Number of steps before AUTH. What the server sent in them, with its certificate and its capabilities, cannot repeat the
- * credentials, and often contains words that are user names elsewhere, such as a part of a host name.
+ * Number of steps before AUTH. The server does not know the credentials then, so its replies, certificate and capabilities
+ * cannot repeat them. They often contain words that are also user names, such as a part of a host name.
  */
 function stepsBeforeAuth({ steps }: Output): number {
   const at = steps.findIndex(({ step }) => step === 'auth');

@@ -24,14 +24,14 @@ export function moneyOf(credits: number, packs: readonly Pack[]): string | null 
   }).format(value);
 }
 
-/** Tools by which the worth of a pack is told, and what their results are called. */
+/** Tools whose numbers of results describe a pack, with the names of their results. */
 const EXAMPLES = [
   { tool: 'website-screenshot', one: 'screenshot', many: 'screenshots' },
   { tool: 'word-to-pdf', one: 'Word document as PDF', many: 'Word documents as PDF' },
   { tool: 'hash-text', one: 'hash', many: 'hashes' },
 ] as const;
 
-/** What credits buy, such as `40 screenshots, 66 Word documents as PDF or 1,000 hashes`. '' if it is nothing. */
+/** Describes credits as results, such as `40 screenshots, 66 Word documents as PDF or 1,000 hashes`; '' if they are too few. */
 export function worthOf(credits: number, registry: Registry): string {
   const number = new Intl.NumberFormat('en');
   const parts = EXAMPLES.flatMap(({ tool: name, one, many }) => {

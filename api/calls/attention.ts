@@ -24,7 +24,7 @@ export interface Attention {
   spending(caller: Caller, price: number): void;
 }
 
-/** Shares of a budget in percent that the owner is told of. */
+/** Shares of a budget in percent at which the owner gets a notice. */
 const BUDGET_SHARES = [80, 100] as const;
 /** Number of notices that a process remembers, so that it neither writes them again nor asks again whether they are wanted. */
 const KNOWN_NOTICES = 10_000;

@@ -60,7 +60,7 @@ const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '');
  * Creates the functions that write and send the emails. @param publicUrl returns the base URL of links; it never
  * comes from a request, which could forge it
  *
- * @param operator who runs the installation; null: nobody is named
+ * @param operator operator of the installation; null if none is configured
  */
 export function createMails(mailer: Mailer, publicUrl: () => string, operator: Operator | null): Mails {
   const helper =

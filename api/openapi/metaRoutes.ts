@@ -13,7 +13,7 @@ const JSON_TYPE = 'application/json';
  * Registers the routes that need no key: tool catalogue, OpenAPI document and health.
  *
  * @param serverUrl URL of the API; null: the origin of the document
- * @param operator who runs the installation; null: nobody is named
+ * @param operator operator of the installation; null if none is configured
  */
 export function metaRoutes(
   router: Router<State>,

@@ -34,7 +34,7 @@ interface Sources {
   operations: readonly Operation[];
   /** URL of the API; null: the origin of the document. */
   serverUrl: string | null;
-  /** Who runs the installation, if it is named. */
+  /** Operator of the installation, if one is configured. */
   operator?: Pick<Operator, 'name' | 'email'>;
 }
 

@@ -19,7 +19,7 @@ export interface Installation {
   freeCredits: number;
   /** Credit packs on sale. */
   packs: readonly Pack[];
-  /** Who runs the installation; null: nobody is named. */
+  /** Operator of the installation; null if none is configured. */
   operator: Operator | null;
   /** Whether visitors can try tools without an account. */
   hasTrials: boolean;

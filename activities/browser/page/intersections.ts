@@ -19,7 +19,7 @@ export function markScrolling(mark: string, value: string): void {
  */
 export function suppressLeaving(mark: string, down: string): void {
   const Native = window.IntersectionObserver;
-  /** What an observer has seen of an element: its largest intersection ratio, and whether it has left. */
+  /** State of an observed element: its largest intersection ratio so far, and whether it has left the viewport. */
   type Seen = WeakMap<Element, { most: number; outside: boolean }>;
   const isLeaving = (
     { target, isIntersecting, intersectionRatio }: IntersectionObserverEntry,

@@ -68,7 +68,7 @@ export function keepLayout(names: string): number {
       return declarations.length === 0 ? [] : [{ element, pseudo, declarations }];
     }),
   );
-  // What an element gets from its content is right again as soon as the content is. Setting it would keep margins from
+  // A size that follows from the content is correct again once the content is restored. Setting it would keep margins from
   // collapsing through the element.
   const known: unknown = Reflect.get(globalThis, 'captureKept');
   // An element that was set in an earlier round and is still different depends on one around it.

@@ -19,7 +19,7 @@ export const refusedRequest = (requestId: string): string =>
 const faultItem = ({ pointer, message }: Fault): Html =>
   html`<li><code>${pointer === '' ? '/' : pointer}</code> ${prose(message)}</li>`;
 
-/** What was wrong: the faults of the input, or the error in words with what to do. */
+/** Describes a refusal: the faults of the input, or else the error and its remedy. */
 function reasonOf({ code, faults }: RefusalRow): Html {
   if (faults.length > 0) return html`<ul class="faults">${faults.map(faultItem)}</ul>`;
   if (code === null || !isErrorCode(code))
