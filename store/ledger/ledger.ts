@@ -336,11 +336,12 @@ export function createLedger(
       if (!Number.isSafeInteger(call.price) || call.price < 0)
         throw new RangeError(`the price is ${call.price}`);
       const result = await hold(call, randomUUID());
-      if (result.status === 'closed') return result;
+      if (result.status === 'closed' && result.charged) return result;
       // The call's state is read after the hold was created: a process that ends the call later also ends the hold.
       const row = await rows.load(call.callId);
       if (row?.state === 'running') return result;
-      // A repeated reservation may find that the call itself has used up the credits.
+      // A repeated reservation may find that the call itself has used up the credits, or the entry of a refund that came
+      // after the charge and has no effect.
       if (result.status !== 'held') return row === null ? result : closed(row, result.available);
       await dropStrayHold(call.accountId, call.callId, result.nonce);
       return closed(row, result.available + call.price);

@@ -390,3 +390,23 @@ test('a repeated charge does not consume the hold of a late reservation', async 
   t.like(await readLedger(store, call), { ...late, holds: 0, reserved: 0 });
   t.deepEqual((await audit(store)).drift, []);
 });
+
+test('a reservation of a charged call tells that it is charged, while the entry of a later refund is in the journal', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
+  if (store === undefined) throw new Error('no database');
+  const call = await openCall(store, { credits: CREDITS, price: PRICE });
+  const { callId, accountId } = call;
+  const ledger = createLedger(store, fail, 2 ** 31 - 1);
+  const charge = await reserveFor(ledger, call);
+  t.is((await charge()).state, 'charged');
+  const closed = { status: 'closed', code: null, available: CREDITS - PRICE, charged: true } as const;
+  t.deepEqual(await ledger.reserve(call), closed);
+  // The journal is copied, so the refund finds no entry of the charge.
+  await ledger.flush();
+  t.deepEqual(await ledger.reserve(call), closed);
+  const refund = { callId, accountId, wanted: 'refunded', code: 'target_failed', release: true } as const;
+  t.is((await ledger.settle(refund)).state, 'charged');
+  t.is((await store.accounts.findOne({ _id: accountId }))?.journal.length, 1);
+  t.deepEqual(await ledger.reserve(call), closed);
+});
