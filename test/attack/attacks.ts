@@ -24,6 +24,8 @@ export interface Attack {
   flood?: Flood;
   /** What this number of its connections or requests may leave. Default: nothing. */
   leaves?(count: number): Partial<Stored>;
+  /** MB of the API process. Default: `MEMORY` of measureAttacks.ts. */
+  memory?: number;
 }
 
 /** Calls that a flooding account keeps open: the limit of running calls of an account in one pool. */
@@ -111,6 +113,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     victim: hash,
     // One result, encrypted, for 25 hours.
     leaves: () => ({ mongodb: 5_200_000, temporal: 10_000 }),
+    // Each replay decrypts and encodes 5 MB: the copies stay until the garbage collector takes them.
+    memory: 1000,
   },
   'nested documents': throughFlood('nested documents'),
   'busy pages': throughFlood('busy pages'),

@@ -190,7 +190,7 @@ async function measureAttack(
     p95: { value: during.p95, atMost: flood ? idle.p95 + longest : SLOWDOWN * idle.p95 },
     unavailable: { value: unavailable, atMost: 0 },
     failed: { value: failed, atMost: 0 },
-    memory: { value: memory, atMost: MEMORY },
+    memory: { value: memory, atMost: attack.memory ?? MEMORY },
     mongodb: { value: left.mongodb, atMost: allowed.mongodb },
     temporal: { value: left.temporal, atMost: allowed.temporal },
   };
