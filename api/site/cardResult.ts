@@ -117,7 +117,7 @@ export function cardResult({ name, examples, output }: ToolDefinition): Html {
   });
   return html`<dl class="output">
 ${lines.slice(0, LINES[name]?.length ?? OTHER_LINES).map(
-  ({ label, text }) => html`<div><dt>${label}</dt><dd>${text}</dd></div>
+  ({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${text}</bdi></dd></div>
 `,
 )}</dl>`;
 }
