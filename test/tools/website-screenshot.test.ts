@@ -92,7 +92,6 @@ test.before(async () => {
     '/frame': page('<div style="height:100vh;background:linear-gradient(#0f0 50%,#ff0 50%)"></div>'),
     '/rtl': page(fromRight(5000, 'direction:rtl')),
     '/rtl-window': page(fromRight(900, 'direction:rtl')),
-    '/vertical': page(fromRight(900, 'writing-mode:vertical-rl')),
     '/rtl-scrolled': page(`${fromRight(5000, 'direction:rtl')}<script>scrollTo(-390,0)</script>`),
     '/replaced': page(REPLACED),
     '/late-font': page(
@@ -282,7 +281,6 @@ for (const deviceScaleFactor of [1, 2])
 for (const [path, height] of [
   ['/rtl', 5000],
   ['/rtl-window', 900],
-  ['/vertical', 900],
 ] as const)
   for (const deviceScaleFactor of [1, 2])
     test.serial(
