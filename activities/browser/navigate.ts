@@ -73,9 +73,12 @@ export async function navigate(
     // a TLS tunnel, where the response headers that Chromium reports are used instead.
     const { navigation } = requests;
     const isTls = navigation?.url().startsWith('https:') === true;
-    const answered = !begun && (!proxy.isWaiting || (isTls && navigation?.response() != null));
+    const wasWaiting = proxy.isWaiting;
     // A browser that hangs may not have read a response that has arrived, so the target is not to blame.
     const answers = (await tryFor(page.browser().version(), ANSWER_MS)) !== undefined;
+    // Between two redirects the proxy waits for nothing for a moment.
+    const isWaiting = wasWaiting || proxy.isWaiting;
+    const answered = !begun && (!isWaiting || (isTls && navigation?.response() != null));
     throw new ServiceError(answers && !answered ? 'target_timeout' : 'deadline_exceeded', { cause: error });
   } finally {
     ended.abort();
