@@ -38,6 +38,8 @@ const SAMPLED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const LIGHT_CONCURRENCY = 4;
 /** The same for heavy files, which wait most of the time: one at a time uses a third of two cores. */
 const HEAVY_CONCURRENCY = 2;
+/** The same for files of random cases, each of which computes in one process. */
+const SAMPLED_CONCURRENCY = 2;
 
 /** Test files that run together. */
 export interface Suite {
@@ -73,6 +75,6 @@ export function suitesOf(files: readonly string[], sampled: readonly string[] = 
     { files: light, concurrency: LIGHT_CONCURRENCY, env: {} },
     { files: heavy, concurrency: HEAVY_CONCURRENCY, env: {} },
     { files: alone, concurrency: 1, env: {} },
-    { files: [...sampled], concurrency: 1, env },
+    { files: [...sampled], concurrency: SAMPLED_CONCURRENCY, env },
   ].filter((suite) => suite.files.length > 0);
 }
