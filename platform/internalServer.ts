@@ -29,8 +29,20 @@ async function answerVault(vault: Vault, request: IncomingMessage, response: Ser
   response.end(reply ?? '');
 }
 
-type StartCall = (sealed: Buffer, traceparent: string | undefined) => Promise<void>;
+/** A call whose workflow was started. */
+export interface StartedCall {
+  /** Resolves with the encrypted result of the call; with null if it is to be asked from Temporal. */
+  result: Promise<Buffer | null>;
+}
 
+/** @param gone aborts when nobody waits for the result any more */
+export type StartCall = (
+  sealed: Buffer,
+  traceparent: string | undefined,
+  gone: AbortSignal,
+) => Promise<StartedCall>;
+
+/** Answers with the status as soon as the workflow has started, and with the result, if there is one, as the body. */
 async function answerCall(
   start: StartCall,
   request: IncomingMessage,
@@ -38,13 +50,20 @@ async function answerCall(
 ): Promise<void> {
   const body = await readBody(request, CALL_BYTES);
   const traceparent = request.headers[TRACE_HEADER];
-  const isStarted =
-    body !== null &&
-    (await start(body, typeof traceparent === 'string' ? traceparent : undefined).then(
-      () => true,
-      () => false,
-    ));
-  response.writeHead(isStarted ? 204 : 503).end();
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const started =
+    body === null
+      ? null
+      : await start(body, typeof traceparent === 'string' ? traceparent : undefined, gone.signal).catch(
+          () => null,
+        );
+  if (started === null) {
+    response.writeHead(503).end();
+    return;
+  }
+  response.writeHead(200, { 'Content-Type': 'application/octet-stream' }).flushHeaders();
+  response.end((await started.result) ?? '');
 }
 
 interface Internal {

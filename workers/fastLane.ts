@@ -1,6 +1,6 @@
 import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
-import { callOptions, openCallStart } from '../platform/temporal/callStart.ts';
+import { callOptions, openCallStart, sealCallResult } from '../platform/temporal/callStart.ts';
 import { startDispatch } from '../platform/temporal/startDispatch.ts';
 import { dataConverter } from '../platform/temporal/temporal.ts';
 import { traceWorkflowStarts } from '../platform/temporal/temporalTracing.ts';
@@ -8,12 +8,63 @@ import { contextOf, inContext } from '../platform/trace.ts';
 import type { Pool } from '../schemas/pools.ts';
 import { createLedger } from '../store/ledger/ledger.ts';
 import { toolQueue, WORKFLOWS } from '../workflows/contract.ts';
+import type { CallResult, LedgerActivities, ToolActivities, ToolAnswer } from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 import type { WorkerCore } from './core.ts';
 import type { FastLane } from './pools.ts';
 
 /** Time limit in milliseconds for the start of a workflow. After it, the API process starts the workflow itself. */
 const START_MS = 2000;
+
+interface Waiting {
+  /** The latest answer of the call's tool. */
+  answer?: ToolAnswer;
+  resolve(result: CallResult | null): void;
+}
+
+/**
+ * Observes the calls that this process runs, so that their results reach the API processes that wait for them without a
+ * request to Temporal. A result is passed on when the charge is on record, and before the workflow has ended.
+ */
+function createResultWatch() {
+  const waiting = new Map<string, Waiting>();
+
+  /** Returns the result of a call; null once it is clear that the call ends in another way, or the signal aborts. */
+  function resultOf(callId: string, gone: AbortSignal): Promise<CallResult | null> {
+    const { promise, resolve } = Promise.withResolvers<CallResult | null>();
+    const own = { resolve };
+    waiting.get(callId)?.resolve(null);
+    waiting.set(callId, own);
+    gone.addEventListener('abort', () => resolve(null), { once: true });
+    return promise.finally(() => {
+      if (waiting.get(callId) === own) waiting.delete(callId);
+    });
+  }
+
+  const watchTool =
+    (run: ToolActivities[string]): ToolActivities[string] =>
+    async (attempt) => {
+      const answer = await run(attempt);
+      const call = waiting.get(attempt.callId);
+      if (call !== undefined) call.answer = answer;
+      return answer;
+    };
+
+  const watchSettle =
+    (settle: LedgerActivities['settle']): LedgerActivities['settle'] =>
+    async (settlement) => {
+      const settled = await settle(settlement);
+      const call = waiting.get(settlement.callId);
+      if (call?.answer === undefined || settled.state !== 'charged') call?.resolve(null);
+      else {
+        const { times: _, ...result } = call.answer;
+        call.resolve({ result, available: settled.available });
+      }
+      return settled;
+    };
+
+  return { resultOf, watchTool, watchSettle };
+}
 
 /** Creates the fast lane of a pool's worker. @throws EnvError if the worker has no connection to MongoDB */
 export async function createFastLane(core: WorkerCore, pool: Pool): Promise<FastLane> {
@@ -28,25 +79,41 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
     interceptors: { workflow: [traceWorkflowStarts] },
   });
   store.onEvents((accountId) => startDispatch(client, accountId).catch(onError));
+  const { resultOf, watchTool, watchSettle } = createResultWatch();
+  const { reserve, settle } = createLedgerActivities(ledger);
   return {
     workflowBundle: await loadWorkflowBundle(onError),
-    ledger: createLedgerActivities(ledger),
-    async start(sealed, traceparent) {
+    activitiesWith: (tools) => ({
+      ...Object.fromEntries(Object.entries(tools).map(([name, run]) => [name, watchTool(run)])),
+      reserve,
+      settle: watchSettle(settle),
+    }),
+    async start(sealed, traceparent, gone) {
       stopping.throwIfAborted();
       const { request, running } = openCallStart(keyring, sealed);
+      const { callId } = request;
       const options = callOptions(
         { request: { ...request, inFastLane: true }, running },
         toolQueue(pool, 'fast'),
       );
-      const start = () =>
-        client.workflow
-          .start(WORKFLOWS.callTool, { ...options, requestEagerStart: true })
-          .catch((error: unknown) => {
-            if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      // Before the start, because the call can have ended before the response to the start is read.
+      const isOver = new AbortController();
+      const result = resultOf(callId, AbortSignal.any([gone, isOver.signal]));
+      const start = async () => {
+        try {
+          const handle = await client.workflow.start(WORKFLOWS.callTool, {
+            ...options,
+            requestEagerStart: true,
           });
-      await inContext(contextOf(traceparent), () =>
-        connection.withDeadline(Date.now() + START_MS, start).then(() => undefined),
-      );
+          // Another worker may take the task from the queue.
+          if (!handle.eagerlyStarted) isOver.abort();
+        } catch (error) {
+          isOver.abort();
+          if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        }
+      };
+      await inContext(contextOf(traceparent), () => connection.withDeadline(Date.now() + START_MS, start));
+      return { result: result.then((it) => it && sealCallResult(keyring, callId, it)) };
     },
   };
 }

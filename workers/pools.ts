@@ -23,6 +23,7 @@ import {
   createEndpointActivities,
   type DeliveryServices,
 } from '../activities/webhooks/endpointActivities.ts';
+import type { StartCall } from '../platform/internalServer.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { deleteHistory } from '../platform/temporal/deleteHistory.ts';
 import type { Env } from '../schemas/env.ts';
@@ -39,7 +40,7 @@ import type { Audit } from '../store/ledger/audit.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import { TASK_QUEUES, toolQueue, WAIT_FOR_WORKER, WORKFLOWS } from '../workflows/contract.ts';
-import type { LedgerActivities } from '../workflows/types.ts';
+import type { ToolActivities } from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
 /** Kinds of worker processes: workflows with ledger steps, webhook deliveries, and the tool pools. */
@@ -50,8 +51,11 @@ export type WorkerPool = (typeof WORKER_POOLS)[number];
 const TARGET_USAGE = { targetMemoryUsage: 0.9, targetCpuUsage: 0.9 };
 /** Time between two further slots, in which the last call begins to use the machine. */
 const RAMP = '50ms';
-/** Slots for calls that take milliseconds. Several per core, because a call also waits for its input and result. */
-const FAST_SLOTS = 4 * availableParallelism();
+/**
+ * Slots for calls that take milliseconds. Several per core, because a call also waits for its input and result. With fewer than 14
+ * slots for workflow tasks, the SDK (1.24) starts no workflow eagerly, however few polls there are.
+ */
+const FAST_SLOTS = Math.max(16, 4 * availableParallelism());
 
 /**
  * Returns the slots of a worker's lanes. An account runs at most one call in the lane `first` of all workers, where there
@@ -88,14 +92,14 @@ type SlotOptions = Pick<WorkerOptions, 'maxConcurrentActivityTaskExecutions' | '
 /** What a worker needs to run whole calls of fast tools. */
 export interface FastLane {
   workflowBundle: WorkflowBundle;
-  ledger: LedgerActivities;
+  /** Returns the activities of the lane, which observe how calls end. */
+  activitiesWith(tools: ToolActivities): object;
   /**
    * Starts the workflow of a call that an API process gives to this worker.
    *
-   * @param sealed see `sealCallStart` @param traceparent of the span that waits for the start
    * @throws if the call is not authentic, this process is stopping, or Temporal does not start the workflow
    */
-  start(sealed: Uint8Array, traceparent: string | undefined): Promise<void>;
+  start: StartCall;
 }
 
 type LaneOptions = Pick<
@@ -149,7 +153,7 @@ export async function toolWorker(
     return {
       taskQueue,
       workflowBundle: fastLane.workflowBundle,
-      activities: { ...activities, ...fastLane.ledger },
+      activities: fastLane.activitiesWith(activities),
       maxConcurrentActivityTaskExecutions: slots.fast,
       // A call keeps its workflow task until it has ended. Calls that this process accepts take slots that no poll holds.
       maxConcurrentWorkflowTaskExecutions: slots.fast,

@@ -46,6 +46,12 @@ export type WorkflowEnd =
   | FailedEnd
   | { state: 'unknown'; error: Error };
 
+/** The workflow of a call that was started. */
+export interface StartedWorkflow {
+  /** Waits until the workflow ends, as `CallWorkflow.result` does, or its result is known. */
+  end(signal: AbortSignal): Promise<WorkflowEnd>;
+}
+
 /**
  * The operations of the API on the workflow of a call. Each is retried until Temporal answers or its time has passed. No
  * other file in this folder sends requests to Temporal.
@@ -56,7 +62,7 @@ export interface CallWorkflow {
    *
    * @param running calls of the account that this process runs in the pool, including this one
    */
-  start(request: CallRequest, running: number, signal: AbortSignal): Promise<void>;
+  start(request: CallRequest, running: number, signal: AbortSignal): Promise<StartedWorkflow>;
   /** Waits until the workflow ends. @throws if Temporal cannot be asked until the signal aborts */
   result(callId: string, signal: AbortSignal): Promise<WorkflowEnd>;
   /** Requests the cancellation for a caller who has disconnected. @throws if the workflow has ended or does not exist */
@@ -129,6 +135,16 @@ export function createCallWorkflow(
     }
   }
 
+  async function result(callId: string, signal: AbortSignal): Promise<WorkflowEnd> {
+    try {
+      return { state: 'completed', result: await retry(() => pollResult(callId, signal), signal) };
+    } catch (error) {
+      if (error instanceof WorkflowFailedError) return { state: 'failed', ...refusalOf(error), error };
+      if (error instanceof WorkflowNotFoundError) return { state: 'unknown', error };
+      throw error;
+    }
+  }
+
   const cancel = (callId: string, signal: AbortSignal): Promise<void> =>
     retry(async () => {
       await handleOf(callId).cancel();
@@ -137,24 +153,24 @@ export function createCallWorkflow(
   return {
     async start(request, running, signal) {
       const call = { request, running };
-      await inClientSpan('start workflow callTool', () =>
+      const started = await inClientSpan('start workflow callTool', () =>
         retry(async () => {
-          if (await fastLane?.start(call, signal)) return;
+          const inFastLane = await fastLane?.start(call, signal);
+          if (inFastLane != null) return inFastLane;
           const options = callOptions(call, TASK_QUEUES.orchestrator);
           await client.workflow.start<typeof callTool>(WORKFLOWS.callTool, options).catch(ignoreStarted);
+          return null;
         }, signal),
       );
+      return {
+        async end(timeout) {
+          const early = await started?.result;
+          return early == null ? result(request.callId, timeout) : { state: 'completed', result: early };
+        },
+      };
     },
 
-    async result(callId, signal) {
-      try {
-        return { state: 'completed', result: await retry(() => pollResult(callId, signal), signal) };
-      } catch (error) {
-        if (error instanceof WorkflowFailedError) return { state: 'failed', ...refusalOf(error), error };
-        if (error instanceof WorkflowNotFoundError) return { state: 'unknown', error };
-        throw error;
-      }
-    },
+    result,
 
     cancel,
 

@@ -123,9 +123,10 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     let storedInput: ResultReference | undefined;
     let end: WorkflowEnd;
     try {
-      if (start !== null) storedInput = await startWorkflow(recorded, start, timeout);
+      const started = start === null ? null : await startWorkflow(recorded, start, timeout);
+      storedInput = started?.storedInput;
       if (!isReplayable(row)) stopCancelling = cancelOnHangup(recorded, timeout);
-      end = await workflow.result(row._id, timeout);
+      end = await (started?.workflow.end(timeout) ?? workflow.result(row._id, timeout));
     } catch (error) {
       return await giveUp(recorded, error, timeout);
     } finally {

@@ -3,7 +3,7 @@ import type { Calls } from '../../store/calls/calls.ts';
 import { INLINE_BYTES, type ResultReference, type Results } from '../../store/calls/results.ts';
 import { retryStoreUntilAborted } from '../../store/mongo/retryStore.ts';
 import type { CallRequest, VaultReference } from '../../workflows/types.ts';
-import type { CallWorkflow } from './callWorkflow.ts';
+import type { CallWorkflow, StartedWorkflow } from './callWorkflow.ts';
 import { type Outages, unavailable } from './outages.ts';
 import { RESULT_KEPT_MS, type Recorded, type Start } from './recordCall.ts';
 
@@ -21,14 +21,15 @@ interface Dependencies {
  * Starts the workflow of a call. While Temporal is unreachable this can take longer than the sweeper waits before it
  * ends a call without a workflow; the call is therefore marked at intervals as still being started.
  *
- * @returns the reference to the stored input, if it was stored
  * @throws ServiceError tool_unavailable as soon as an outage of Temporal is detected
  */
-export type StartWorkflow = (
-  recorded: Recorded,
-  start: Start,
-  timeout: AbortSignal,
-) => Promise<ResultReference | undefined>;
+export type StartWorkflow = (recorded: Recorded, start: Start, timeout: AbortSignal) => Promise<StartedCall>;
+
+interface StartedCall {
+  workflow: StartedWorkflow;
+  /** The reference to the input, if it was stored. */
+  storedInput: ResultReference | undefined;
+}
 
 /**
  * Interval at which a call is marked as still being started. Well below the age at which the sweeper ends calls without
@@ -62,7 +63,7 @@ export function createStartWorkflow(deps: Dependencies): StartWorkflow {
     recorded: Recorded,
     { request, running, onStart }: Start,
     timeout: AbortSignal,
-  ): Promise<ResultReference | undefined> {
+  ): Promise<StartedCall> {
     // A call with side effects keeps waiting: refusing it would use up its Idempotency-Key, because Temporal may have
     // started it.
     const outage = recorded.row.actsOnWorld
@@ -74,9 +75,10 @@ export function createStartWorkflow(deps: Dependencies): StartWorkflow {
     const timer = setInterval(touch, TOUCH_INTERVAL_MS);
     try {
       const stored = await storeLargeInput(request, signal);
-      await workflow.start({ ...stored, vault: keepSecrets(recorded) }, running, signal);
+      const withSecrets = { ...stored, vault: keepSecrets(recorded) };
+      const started = await workflow.start(withSecrets, running, signal);
       onStart?.();
-      return stored.storedInput;
+      return { workflow: started, storedInput: stored.storedInput };
     } catch (error) {
       throw outage.aborted ? unavailable() : error;
     } finally {

@@ -22,6 +22,7 @@ export type Purpose =
   | 'call-content'
   | 'vault'
   | 'call-start'
+  | 'call-result'
   | 'fingerprint'
   | 'webhook-secret'
   | 'session'

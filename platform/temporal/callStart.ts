@@ -1,7 +1,7 @@
 import type { WorkflowStartOptions } from '@temporalio/client';
 import type { callTool } from '../../workflows/callTool.ts';
 import { SEARCH_ATTRIBUTES, workflowIds } from '../../workflows/contract.ts';
-import type { CallRequest } from '../../workflows/types.ts';
+import type { CallRequest, CallResult } from '../../workflows/types.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 
 /** A call whose workflow is to be started. */
@@ -43,4 +43,14 @@ export const sealCallStart = (keyring: Keyring, start: CallStart): Buffer =>
 export function openCallStart(keyring: Keyring, sealed: Uint8Array): CallStart {
   const start: CallStart = JSON.parse(keyring.open('call-start', CONTEXT, sealed).toString('utf8'));
   return start;
+}
+
+/** Encrypts the result of a charged call for the API process that waits for it. */
+export const sealCallResult = (keyring: Keyring, callId: string, result: CallResult): Buffer =>
+  keyring.seal('call-result', callId, Buffer.from(JSON.stringify(result)));
+
+/** Decrypts the result of this call. @throws if it is that of another call, or was not encrypted by this installation */
+export function openCallResult(keyring: Keyring, callId: string, sealed: Uint8Array): CallResult {
+  const result: CallResult = JSON.parse(keyring.open('call-result', callId, sealed).toString('utf8'));
+  return result;
 }

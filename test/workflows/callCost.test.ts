@@ -33,9 +33,8 @@ const COMMANDS = {
 /** Requests to Temporal, without the polls of the workers. */
 const REQUESTS = {
   StartWorkflowExecution: 1,
-  // The wait for the result.
-  GetWorkflowExecutionHistory: 1,
-  // The steps of the ledger and the tool are local activities of a single task, which arrives with the response to the start.
+  // The steps of the ledger and the tool are local activities of a single task, which arrives with the response to the start. The
+  // worker gives the result to the API.
   RespondWorkflowTaskCompleted: 1,
 };
 
