@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import { type Document, MongoBulkWriteError, type WithId } from 'mongodb';
 import type { AccountDoc, Hold, JournalEntry } from '../accounts/accountDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { checked } from './invariant.ts';
@@ -30,13 +30,26 @@ export interface StepResult
 /** Applies a ledger step to an account. Returns null if the account does not exist. */
 type ApplyStep = (step: Step) => Promise<StepResult | null>;
 
-/** Maximum number of steps in one update. MongoDB allows 1,000 stages per pipeline, and a step needs two. */
-const MAX_BATCH = 100;
+/** Maximum number of steps of an account in one update. MongoDB allows 1,000 stages per pipeline, and a step needs two. */
+const MAX_STEPS = 100;
+/** Maximum number of accounts in one command. */
+const MAX_ACCOUNTS = 100;
+/**
+ * Number of commands at the same time. Up to it, a step does not wait for other accounts. Above it, the steps that wait share
+ * the next command, and with it one flush of the disk and one round of replication.
+ */
+const MAX_COMMANDS = 2;
 
 interface Waiting {
   step: Step;
   resolve(stepped: StepResult | null): void;
   reject(error: unknown): void;
+}
+
+/** The steps of one account that are applied in one update. */
+interface Batch {
+  accountId: string;
+  steps: readonly Waiting[];
 }
 
 /**
@@ -52,75 +65,145 @@ const stagesOf = ({ when, set }: Step): Document[] => [
   },
 ];
 
+const updateOf = ({ steps }: Batch): Document[] =>
+  checked([...steps.flatMap(({ step }) => stagesOf(step)), { $unset: 'isDone' }]);
+
+/**
+ * Limits the returned documents to what the steps need, because a busy account has many holds and a long journal.
+ *
+ * @param leftovers see `createSteps`
+ */
+function projectionOf(batches: readonly Batch[], leftovers: Document): Document {
+  const steps = batches.flatMap((batch) => batch.steps.map(({ step }) => step));
+  const callIds = steps.map(({ callId }) => callId);
+  return {
+    balance: 1,
+    reserved: 1,
+    shortfall: 1,
+    running: 1,
+    ...Object.fromEntries(callIds.map((callId) => [`holds.${callId}`, 1])),
+    ...Object.fromEntries(
+      steps.flatMap(({ keyId }) => (keyId === undefined ? [] : [[spendField(keyId), 1]])),
+    ),
+    journal: {
+      $concatArrays: [
+        { $filter: { input: '$journal', as: 'entry', cond: { $in: ['$$entry.callId', callIds] } } },
+        leftovers,
+      ],
+    },
+  };
+}
+
+function rejectAll({ steps }: Batch, error: unknown): void {
+  for (const { reject } of steps) reject(error);
+}
+
+function resolveAll({ steps }: Batch, account: WithId<AccountDoc> | null): void {
+  for (const { step, resolve } of steps)
+    resolve(
+      account && {
+        ...account,
+        hold: account.holds?.[step.callId],
+        entry: account.journal.find(({ callId }) => callId === step.callId),
+      },
+    );
+}
+
 /**
  * Applies steps to accounts, each atomically. Steps that arrive while their account is being updated are batched, in
  * order, into the next update: MongoDB would retry conflicting updates of one document, and each update costs a disk
  * flush. A batch is applied as a whole; if its update fails, all of its steps fail. It fails if it would break the invariant
- * of the account's credits (`invariant.ts`).
+ * of the account's credits (`invariant.ts`). Under load, the updates of several accounts share a command (group commit), and a
+ * further command reads their results.
  *
  * @param leftovers expression for journal entries that each step returns besides those of its call
  */
 export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep {
+  /** The waiting steps by account, the account that has waited longest first. */
   const waiting = new Map<string, Waiting[]>();
+  const updating = new Set<string>();
+  let commands = 0;
 
-  async function update(accountId: string, batch: readonly Waiting[]): Promise<void> {
-    const callIds = batch.map(({ step }) => step.callId);
+  async function updateOne(batch: Batch): Promise<void> {
+    const account = await accounts.findOneAndUpdate({ _id: batch.accountId }, updateOf(batch), {
+      returnDocument: 'after',
+      projection: projectionOf([batch], leftovers),
+    });
+    resolveAll(batch, account);
+  }
+
+  /**
+   * Updates several accounts. The results are read afterwards: other processes may have changed the accounts again by then,
+   * but not the hold or the entry of a step's call, unless they have ended this call.
+   */
+  async function updateMany(batches: readonly Batch[]): Promise<void> {
+    const updates = batches.map((batch) => ({
+      updateOne: { filter: { _id: batch.accountId }, update: updateOf(batch) },
+    }));
+    const failed = new Map<number, unknown>();
+    await accounts.bulkWrite(updates, { ordered: false }).catch((error: unknown) => {
+      if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
+      for (const { index, errmsg } of [error.writeErrors].flat())
+        failed.set(index, new Error(errmsg, { cause: error }));
+    });
+    const applied = batches.filter((_, index) => !failed.has(index));
+    for (const [index, error] of failed) {
+      const batch = batches[index];
+      if (batch !== undefined) rejectAll(batch, error);
+    }
+    const found = await accounts
+      .find(
+        { _id: { $in: applied.map(({ accountId }) => accountId) } },
+        // Reads at least the updates above, and nothing that could still be rolled back.
+        { projection: projectionOf(applied, leftovers), readConcern: { level: 'majority' } },
+      )
+      .toArray();
+    const byId = new Map(found.map((account) => [account._id, account]));
+    for (const batch of applied) resolveAll(batch, byId.get(batch.accountId) ?? null);
+  }
+
+  /** Takes the steps of accounts that are not being updated. */
+  function takeBatches(): Batch[] {
+    const batches: Batch[] = [];
+    for (const [accountId, queue] of waiting) {
+      if (batches.length === MAX_ACCOUNTS) break;
+      if (updating.has(accountId)) continue;
+      batches.push({ accountId, steps: queue.splice(0, MAX_STEPS) });
+      if (queue.length === 0) waiting.delete(accountId);
+    }
+    return batches;
+  }
+
+  async function update(batches: readonly Batch[]): Promise<void> {
+    const [only, ...others] = batches;
     try {
-      const account = await accounts.findOneAndUpdate(
-        { _id: accountId },
-        checked([...batch.flatMap(({ step }) => stagesOf(step)), { $unset: 'isDone' }]),
-        {
-          returnDocument: 'after',
-          // Limits the returned document to what the steps need, because a busy account has many holds and a long
-          // journal.
-          projection: {
-            balance: 1,
-            reserved: 1,
-            shortfall: 1,
-            running: 1,
-            ...Object.fromEntries(callIds.map((callId) => [`holds.${callId}`, 1])),
-            ...Object.fromEntries(
-              batch.flatMap(({ step: { keyId } }) => (keyId === undefined ? [] : [[spendField(keyId), 1]])),
-            ),
-            journal: {
-              $concatArrays: [
-                {
-                  $filter: { input: '$journal', as: 'entry', cond: { $in: ['$$entry.callId', callIds] } },
-                },
-                leftovers,
-              ],
-            },
-          },
-        },
-      );
-      for (const { step, resolve } of batch)
-        resolve(
-          account && {
-            ...account,
-            hold: account.holds?.[step.callId],
-            entry: account.journal.find(({ callId }) => callId === step.callId),
-          },
-        );
+      if (only !== undefined && others.length === 0) await updateOne(only);
+      else await updateMany(batches);
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      // A step that has its result already ignores this.
+      for (const batch of batches) rejectAll(batch, error);
     }
   }
 
-  async function drainQueue(accountId: string, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) await update(accountId, queue.splice(0, MAX_BATCH));
-    waiting.delete(accountId);
+  function startUpdates(): void {
+    while (commands < MAX_COMMANDS) {
+      const batches = takeBatches();
+      if (batches.length === 0) return;
+      commands++;
+      for (const { accountId } of batches) updating.add(accountId);
+      void update(batches).then(() => {
+        commands--;
+        for (const { accountId } of batches) updating.delete(accountId);
+        startUpdates();
+      });
+    }
   }
 
   return (step) =>
     new Promise((resolve, reject) => {
-      const own = { step, resolve, reject };
-      const queue = waiting.get(step.accountId);
-      if (queue !== undefined) {
-        queue.push(own);
-        return;
-      }
-      const newQueue = [own];
-      waiting.set(step.accountId, newQueue);
-      void drainQueue(step.accountId, newQueue);
+      const queue = waiting.get(step.accountId) ?? [];
+      queue.push({ step, resolve, reject });
+      waiting.set(step.accountId, queue);
+      startUpdates();
     });
 }

@@ -3,6 +3,7 @@ import { createAccounts } from '../../store/accounts/accounts.ts';
 import { createSteps } from '../../store/ledger/batchUpdates.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import { interceptStore } from './intercept.ts';
 import { openCall, openDatabases } from './ledgerFixtures.ts';
 
 const CREDITS = 30;
@@ -49,6 +50,38 @@ for (const [what, set] of Object.entries({
     );
     t.deepEqual(await creditsOf(store, call.accountId), before);
   });
+
+test('steps of many accounts share commands, and one that fails leaves the others', async (t) => {
+  await using scene = await open();
+  const { store } = scene;
+  const commands: string[] = [];
+  const counted = interceptStore(store, (name, run) => {
+    commands.push(name);
+    return run();
+  });
+  const step = createSteps(counted, { $slice: ['$journal', 1] });
+  const calls = await Promise.all(
+    Array.from({ length: 40 }, () => openCall(store, { credits: CREDITS, price: PRICE })),
+  );
+  const results = await Promise.allSettled([
+    ...calls.map(({ callId, accountId }, index) => {
+      const reserved = { $add: ['$reserved', index % 10 === 7 ? CREDITS + 1 : PRICE] };
+      return step({ accountId, callId, when: { $eq: [1, 1] }, set: { reserved } });
+    }),
+    step({ accountId: 'unknown', callId: 'unknown', when: { $eq: [1, 1] }, set: { reserved: 1 } }),
+  ]);
+  t.deepEqual(
+    results.map((it) => (it.status === 'fulfilled' ? (it.value?.reserved ?? null) : it.status)),
+    [...calls.map((_, index) => (index % 10 === 7 ? 'rejected' : PRICE)), null],
+  );
+  for (const [index, { accountId }] of calls.entries()) {
+    const result = results[index];
+    if (result?.status === 'rejected') t.regex(String(result.reason), new RegExp(accountId));
+    t.like(await creditsOf(store, accountId), { reserved: index % 10 === 7 ? 0 : PRICE });
+  }
+  t.true(commands.includes('accounts.bulkWrite'));
+  t.true(commands.length < 8, commands.join());
+});
 
 test('on an account whose credits are wrong, calls end, and no credits are taken', async (t) => {
   await using scene = await open();
