@@ -1,5 +1,6 @@
 import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
+import { createWholeCall } from '../activities/runtime/wholeCall.ts';
 import { callOptions, openCallStart, sealCallResult } from '../platform/temporal/callStart.ts';
 import { startDispatch } from '../platform/temporal/startDispatch.ts';
 import { dataConverter } from '../platform/temporal/temporal.ts';
@@ -83,11 +84,11 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
   const { reserve, settle } = createLedgerActivities(ledger);
   return {
     workflowBundle: await loadWorkflowBundle(onError),
-    activitiesWith: (tools) => ({
-      ...Object.fromEntries(Object.entries(tools).map(([name, run]) => [name, watchTool(run)])),
-      reserve,
-      settle: watchSettle(settle),
-    }),
+    activitiesWith(tools) {
+      const watched = Object.fromEntries(Object.entries(tools).map(([name, run]) => [name, watchTool(run)]));
+      const steps = { reserve, settle: watchSettle(settle) };
+      return { ...watched, ...steps, ...createWholeCall(steps, watched) };
+    },
     async start(sealed, traceparent, gone) {
       stopping.throwIfAborted();
       const { request, running } = openCallStart(keyring, sealed);

@@ -19,6 +19,7 @@ import {
   isCallFailure,
   JOB_PRIORITY,
   laneOf,
+  NO_HOLD,
   TASK_QUEUES,
   toolQueue,
   WORKER_DEPLOYMENT,
@@ -29,16 +30,18 @@ import type {
   CallFailure,
   CallRequest,
   CallResult,
+  FastLaneActivities,
   LedgerActivities,
   ToolActivities,
   ToolAnswer,
+  WholeCall,
 } from './types.ts';
 
 /**
  * Timeout of one attempt of a ledger step. Longer than the timeout of a MongoDB command (10 s), so that the attempt
  * can report MongoDB's error.
  */
-const LEDGER_STEP_TIMEOUT = '12s';
+const LEDGER_STEP_MS = 12_000;
 /** Milliseconds added to the tool's own time limit, so that the tool can report that it reached that limit. */
 const ATTEMPT_GRACE_MS = 3000;
 /** A tool worker that sends no heartbeat for this long counts as dead; tool workers send one every few seconds. */
@@ -50,13 +53,10 @@ const HEARTBEAT_TIMEOUT = '10s';
  */
 const CANCELS_WAITING = 'cancel-waiting-calls-with-side-effects';
 
-/** Nonce of a charge that requires the call to be charged already; nonces of holds are UUIDs. */
-const NO_HOLD = 'none';
-
 const LEDGER_STEP_RETRY = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
 
 const { settle } = proxyLocalActivities<LedgerActivities>({
-  startToCloseTimeout: LEDGER_STEP_TIMEOUT,
+  startToCloseTimeout: LEDGER_STEP_MS,
   retry: LEDGER_STEP_RETRY,
 });
 
@@ -174,6 +174,24 @@ const priorityOf = (accountId: string, price: number, running = 1): ToolPriority
   fairnessWeight: BASE_WEIGHT / (price * Math.max(1, running)),
 });
 
+/**
+ * Runs a call in the fast lane: its three steps in one local activity, because each costs the worker as much as the steps
+ * themselves.
+ *
+ * @throws the failure of the tool
+ */
+async function runWhole(call: CallRequest, remainingMs: number): Promise<WholeCall> {
+  const { attempts, attemptMs } = call.policy;
+  const activities = proxyLocalActivities<FastLaneActivities>({
+    startToCloseTimeout: 2 * LEDGER_STEP_MS + attemptMs + ATTEMPT_GRACE_MS,
+    scheduleToCloseTimeout: remainingMs,
+    // The activity may be charging.
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    retry: { maximumAttempts: attempts, initialInterval: '200ms', backoffCoefficient: 2 },
+  });
+  return await activities.runWhole(call);
+}
+
 /** Runs the tool: in the fast lane as a local activity, else as an activity in the queue of its lane. */
 async function runTool(
   { policy, ...call }: CallRequest,
@@ -266,13 +284,25 @@ export async function callTool(
   };
 
   const { reserve } = proxyLocalActivities<LedgerActivities>({
-    startToCloseTimeout: LEDGER_STEP_TIMEOUT,
+    startToCloseTimeout: LEDGER_STEP_MS,
     scheduleToCloseTimeout: policy.deadlineMs,
     retry: LEDGER_STEP_RETRY,
   });
+  // `Date.now()` of a workflow lags behind by some seconds while a local activity is retried, so the activity
+  // `reserve` also enforces the deadline by the clock of its worker.
+  const leftNow = () => policy.deadlineMs - (Date.now() - startedAt);
+
+  let done: WholeCall = {};
+  try {
+    if (call.inFastLane === true && leftNow() > 0) done = await runWhole(call, leftNow());
+  } catch (error) {
+    throw await refund(toRefusal(error));
+  }
   let held: ReserveResult;
   try {
-    held = await reserve({ callId, accountId, tool, pool: isJob ? 'jobs' : pool, price, maxRunning, key });
+    held =
+      done.held ??
+      (await reserve({ callId, accountId, tool, pool: isJob ? 'jobs' : pool, price, maxRunning, key }));
   } catch (error) {
     throw await refund({ ...toRefusal(error), mayHaveStarted: false });
   }
@@ -281,23 +311,22 @@ export async function callTool(
   const isRepeated = held.status === 'closed' && held.charged === true && call.inFastLane === true;
   if (held.status !== 'held' && !isRepeated) throw await refund(reserveRefusal(held, price));
   const { nonce, running } = held.status === 'held' ? held : { nonce: NO_HOLD, running: undefined };
-  // `Date.now()` of a workflow lags behind by some seconds while a local activity is retried, so the activity
-  // `reserve` also enforces the deadline by the clock of its worker.
-  const leftMs = policy.deadlineMs - (Date.now() - startedAt);
   // A charged call must have a result, however late: the next request with its Idempotency-Key gets it.
-  const remainingMs = isRepeated ? policy.deadlineMs : leftMs;
+  const remainingMs = isRepeated || done.answer !== undefined ? policy.deadlineMs : leftNow();
   if (remainingMs <= 0) throw await refund({ ...DEADLINE, mayHaveStarted: false });
 
   let answer: ToolAnswer;
   try {
-    answer = await runTool(call, remainingMs, running);
+    answer = done.answer ?? (await runTool(call, remainingMs, running));
   } catch (error) {
     throw await refund(toRefusal(error));
   }
   const { times, ...result } = answer;
-  const settled = await CancellationScope.nonCancellable(() =>
-    settle({ callId, accountId, wanted: 'charged', nonce, times }),
-  );
+  const settled =
+    done.settled ??
+    (await CancellationScope.nonCancellable(() =>
+      settle({ callId, accountId, wanted: 'charged', nonce, times }),
+    ));
   log.info('call ended', { requestId, state: settled.state, code: null });
   if (settled.fired) await startChildDispatch(callId, accountId);
   if (settled.state !== 'charged') {

@@ -68,6 +68,9 @@ export const workflowIds = {
   dispatchForAccount: (accountId: string): string => `dispatch-account-${accountId}`,
 };
 
+/** Nonce of a charge that requires the call to be charged already; nonces of holds are UUIDs. */
+export const NO_HOLD = 'none';
+
 /** Search attributes of a call's workflow. Temporal stores them unencrypted. */
 export const SEARCH_ATTRIBUTES = {
   tool: defineSearchAttributeKey('Tool', 'KEYWORD'),

@@ -72,6 +72,21 @@ export interface LedgerActivities {
   settle(settlement: Settlement): Promise<Settled>;
 }
 
+/** How far a call got in the fast lane. What is missing is left to the workflow. */
+export interface WholeCall {
+  held?: ReserveResult;
+  answer?: ToolAnswer;
+  settled?: Settled;
+}
+
+export interface FastLaneActivities {
+  /**
+   * Reserves the price of a call, runs its tool, and charges. Can be repeated, with the tool. Stops at a refused reservation, or if
+   * MongoDB does not answer. @throws the failure of the tool; its call is then to be refunded
+   */
+  runWhole(call: CallRequest): Promise<WholeCall>;
+}
+
 export interface MaintenanceActivities {
   sweepLedger(): Promise<Sweep>;
   /** Creates the deliveries of events that a crash left pending, and wakes the workflows of endpoints with overdue ones. */

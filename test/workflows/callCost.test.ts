@@ -33,8 +33,8 @@ const COMMANDS = {
 /** Requests to Temporal, without the polls of the workers. */
 const REQUESTS = {
   StartWorkflowExecution: 1,
-  // The steps of the ledger and the tool are local activities of a single task, which arrives with the response to the start. The
-  // worker gives the result to the API.
+  // The steps of the ledger and the tool are one local activity of a single task, which arrives with the response to the start.
+  // The worker gives the result to the API.
   RespondWorkflowTaskCompleted: 1,
 };
 
@@ -45,9 +45,7 @@ const SPANS = {
   'api mongodb find': 2,
   'api mongodb findAndModify': 2,
   'cpu workflow callTool': 1,
-  'cpu activity reserve': 1,
-  'cpu activity hash-text': 1,
-  'cpu activity settle': 1,
+  'cpu activity runWhole': 1,
   'cpu mongodb find': 1,
   'cpu mongodb findAndModify': 2,
   'cpu mongodb insert': 1,

@@ -14,7 +14,7 @@ import {
 } from './workflowHarness.ts';
 
 /*
- * Calls whose workflow runs on a worker of the lane of fast tools, which runs the tool as a local activity.
+ * Calls whose workflow runs on a worker of the lane of fast tools, which runs all steps as one local activity.
  */
 
 let harness: Harness;
@@ -48,7 +48,7 @@ test('a call is one workflow task, in which its price is reserved, its tool run 
   t.deepEqual(call.ledgerSteps, ['reserve', `charged ${NONCE}`]);
   t.is(call.runs(), 1);
   const { events } = await call.handle.fetchHistory();
-  t.is(events?.length, 8);
+  t.is(events?.length, 6);
   await record('fast', call);
 });
 
@@ -78,8 +78,33 @@ test('a fault of the tool is retried as often as its policy permits, and then re
   );
   t.is((await refusalOf(call)).code, 'internal');
   t.is(call.runs(), 2);
-  t.deepEqual(call.ledgerSteps, ['reserve', 'refunded internal released']);
+  t.deepEqual(call.ledgerSteps, ['reserve', 'reserve', 'refunded internal released']);
 });
+
+for (const step of ['reserve', 'settle'] as const)
+  test(`a ${step} that fails is repeated until MongoDB answers, and the tool runs once`, async (t) => {
+    let faults = 2;
+    const failing = (name: typeof step) => {
+      if (name === step && faults-- > 0) throw new Error('MongoDB does not answer');
+    };
+    const call = await callInLane({
+      async reserve() {
+        failing('reserve');
+        return { status: 'held', nonce: NONCE, available: 93 };
+      },
+      async settle({ wanted }) {
+        failing('settle');
+        return { state: wanted, available: 93 };
+      },
+    });
+    t.deepEqual(await call.handle.result(), { result: OUTPUT, available: 93 });
+    t.is(call.runs(), 1);
+    const times = (name: typeof step) => (name === step ? 3 : 1);
+    t.deepEqual(call.ledgerSteps, [
+      ...Array(times('reserve')).fill('reserve'),
+      ...Array(times('settle')).fill(`charged ${NONCE}`),
+    ]);
+  });
 
 test('a tool that exceeds its time limit is deadline_exceeded', async (t) => {
   t.timeout(60_000);

@@ -12,9 +12,9 @@ import { TARGET_HOST } from '../helpers/stack.ts';
  * the fast lane the tool is one as well.
  */
 const EVENTS = 13;
-const EVENTS_IN_FAST_LANE = 8;
+const EVENTS_IN_FAST_LANE = 6;
 
-test('a call without events, cancellation and retries has 13 history events, in the fast lane 8', async (t) => {
+test('a call without events, cancellation and retries has 13 history events, in the fast lane 6', async (t) => {
   t.timeout(180_000);
   await using open = new AsyncDisposableStack();
   const stack = open.adopt(await useStack(), (it) => it.stop());

@@ -5,6 +5,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createLedgerActivities } from '../../activities/ledger/ledgerActivities.ts';
+import { createWholeCall } from '../../activities/runtime/wholeCall.ts';
 import { queueState } from '../../platform/healthChecks.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
 import { connectClient, dataConverter } from '../../platform/temporal/temporal.ts';
@@ -165,7 +166,11 @@ export async function startHarness(): Promise<Harness> {
   open.use(await startOrchestrator('orchestrator'));
   open.use(await startToolWorker('cpu'));
   open.use(
-    await work({ taskQueue: FAST_QUEUE, workflowBundle, activities: { ...ledgerActivities, ...tools } }),
+    await work({
+      taskQueue: FAST_QUEUE,
+      workflowBundle,
+      activities: { ...ledgerActivities, ...tools, ...createWholeCall(ledgerActivities, tools) },
+    }),
   );
 
   const opened = open.move();

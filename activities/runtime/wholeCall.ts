@@ -1,0 +1,41 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { NO_HOLD } from '../../workflows/contract.ts';
+import type {
+  FastLaneActivities,
+  LedgerActivities,
+  ToolActivities,
+  WholeCall,
+} from '../../workflows/types.ts';
+
+/** Creates the activity that runs whole calls from the steps with which `callTool` runs all others. */
+export const createWholeCall = (
+  { reserve, settle }: LedgerActivities,
+  tools: ToolActivities,
+): FastLaneActivities => ({
+  async runWhole({ callId, accountId, policy, key, ...call }) {
+    const { tool: name, pool, price, maxRunning, attemptMs } = policy;
+    const tool = tools[name];
+    if (tool === undefined) throw new Error(`no activity for ${name}`);
+    const done: WholeCall = {};
+    // The workflow repeats a step of the ledger until MongoDB answers.
+    try {
+      done.held = await reserve({ callId, accountId, tool: name, pool, price, maxRunning, key });
+    } catch {
+      return done;
+    }
+    const { held } = done;
+    const isRepeated = held.status === 'closed' && held.charged === true;
+    if (held.status !== 'held' && !isRepeated) return done;
+    const { requestId, input, storedInput, vault, resultExpiresAt } = call;
+    done.answer = await tool({ callId, requestId, input, storedInput, vault, resultExpiresAt, attemptMs });
+    cancellationSignal().throwIfAborted();
+    const nonce = held.status === 'held' ? held.nonce : NO_HOLD;
+    try {
+      const { times } = done.answer;
+      done.settled = await settle({ callId, accountId, wanted: 'charged', nonce, times });
+    } catch {
+      return done;
+    }
+    return done;
+  },
+});
