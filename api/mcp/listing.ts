@@ -2,46 +2,18 @@ import { isSpecType, type Tool } from '@modelcontextprotocol/server';
 import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/accountTools.ts';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import { type ObjectSchema, runsOnThread, type ToolDefinition } from '../../schemas/tool.ts';
+import { runsOnThread, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
 import type { Caller } from '../http/context.ts';
-import { REFUSAL_SCHEMA } from './results.ts';
-
-/** Copies an object schema without the field `omitted`. */
-function schemaOf(schema: ObjectSchema, omitted?: string): ObjectSchema {
-  const properties = Object.entries(schema.properties).filter(([name]) => name !== omitted);
-  return {
-    ...schema,
-    properties: Object.fromEntries(properties),
-    required: schema.required.filter((name) => name !== omitted),
-  };
-}
-
-/** The schema of a tool's structured content, which contains no file, because results have files as content items. */
-function structuredSchema({ output, raw, optionalFile }: ToolDefinition): ObjectSchema {
-  const schema = schemaOf(output, raw?.data);
-  if (optionalFile === undefined) return schema;
-  const { [optionalFile.data]: data, ...others } = schema.properties;
-  const text = {
-    type: ['string', 'null'],
-    description: `${data?.description} Here null instead of base64: the file is a content item of the result.`,
-  };
-  return { ...schema, properties: { ...others, [optionalFile.data]: text } };
-}
+import { briefInput, briefOutput } from './brief.ts';
 
 /** Whether calls of a tool can connect to other machines. Tools that run on a thread have no network access. */
 const reachesOthers = (tool: ToolDefinition): boolean => !runsOnThread(tool);
 
 interface Schemas {
-  inputSchema: ObjectSchema;
-  outputSchema: ReturnType<typeof resultSchema>;
+  inputSchema: ReturnType<typeof briefInput>;
+  outputSchema: ReturnType<typeof briefOutput>;
 }
-
-/**
- * Creates the output schema of a tool. It includes the refusal, because many clients also validate the structured
- * content of results with `isError`, and would report a refusal as invalid content.
- */
-const resultSchema = (output: ObjectSchema) => ({ type: 'object', anyOf: [output, REFUSAL_SCHEMA] });
 
 /** Checks that the description of a tool is valid in MCP. @throws TypeError if it is not */
 function asTool(description: Omit<Tool, 'inputSchema' | 'outputSchema'> & Schemas): Tool {
@@ -50,16 +22,15 @@ function asTool(description: Omit<Tool, 'inputSchema' | 'outputSchema'> & Schema
 }
 
 function describe(tool: ToolDefinition): Tool {
-  const { name, title, description, price, actsOnWorld } = tool;
+  const { name, title, price, actsOnWorld } = tool;
   const safe = actsOnWorld === undefined;
   return asTool({
     name,
     title,
-    description: `${summaryOf(tool)}\n\n${description}\n\nPrice: ${creditsOf(price)} for each call that returns a result; errors are free.`,
-    inputSchema: schemaOf(tool.input),
-    outputSchema: resultSchema(structuredSchema(tool)),
+    description: `${summaryOf(tool)}\n\nPrice: ${creditsOf(price)}.`,
+    inputSchema: briefInput(tool.input),
+    outputSchema: briefOutput(tool.output, tool.raw?.data),
     annotations: {
-      title,
       readOnlyHint: safe,
       idempotentHint: safe,
       destructiveHint: false,
@@ -74,10 +45,9 @@ function describeAccountTool({ name, title, description, input, output }: Accoun
     name,
     title,
     description,
-    inputSchema: input,
-    outputSchema: resultSchema(output),
+    inputSchema: briefInput(input),
+    outputSchema: briefOutput(output),
     annotations: {
-      title,
       readOnlyHint: true,
       idempotentHint: true,
       destructiveHint: false,

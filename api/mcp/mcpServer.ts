@@ -30,7 +30,10 @@ const INFO = { name: 'utility-tools', title: 'Utility Tools API', version: '1.0.
 const INSTRUCTIONS =
   'Single-purpose tools that are paid per call. Each tool states its price in credits, and only calls that return a ' +
   'result are charged. Set _meta.idempotencyKey so that a repeated call is not charged again, and _meta.maxCredits to refuse ' +
-  'calls with a higher price.';
+  'calls with a higher price. On this host, /docs/tools/<name>.md has the complete description of a tool.';
+
+/** The name of a tool: clients that do not support hyphens in names replace them by underscores. */
+const nameOf = (name: string): string => name.replaceAll('_', '-');
 
 interface Dependencies {
   registry: Registry;
@@ -49,6 +52,19 @@ function optionsOf({ _meta: { idempotencyKey = null, maxCredits = Number.POSITIV
   if (typeof maxCredits !== 'number' || Number.isNaN(maxCredits) || maxCredits < 0)
     throw invalidInput([{ pointer: '/_meta/maxCredits', message: 'must be a number of credits' }]);
   return { idempotencyKey, max: maxCredits };
+}
+
+/** Answers requests for prompts and resources, which some clients send to every server and cannot do without. */
+function offerNothingElse(server: Server): void {
+  server.setRequestHandler('prompts/list', () => ({ prompts: [] }));
+  server.setRequestHandler('prompts/get', ({ params }) => {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${params.name.slice(0, 100)}`);
+  });
+  server.setRequestHandler('resources/list', () => ({ resources: [] }));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found', { uri });
+  });
 }
 
 /**
@@ -106,15 +122,17 @@ export function createMcpServers(deps: Dependencies) {
   }
 
   return (ctx: Context, hangup: AbortSignal): Server => {
-    const server = new Server(INFO, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+    const server = new Server(INFO, {
+      capabilities: { tools: {}, prompts: {}, resources: {} },
+      instructions: INSTRUCTIONS,
+    });
     server.setRequestHandler('tools/list', () => ({ tools: list(ctx.state.caller) }));
-    server.setRequestHandler('tools/call', async ({ params }, { mcpReq }: ServerContext) => {
+    offerNothingElse(server);
+    server.setRequestHandler('tools/call', async ({ params: named }, { mcpReq }: ServerContext) => {
+      const params = { ...named, name: nameOf(named.name) };
       const tool = registry.get(params.name);
       if (tool === undefined && !accountTools.has(params.name))
-        throw new ProtocolError(
-          ProtocolErrorCode.InvalidParams,
-          `Unknown tool: ${params.name.slice(0, 100)}`,
-        );
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${named.name.slice(0, 100)}`);
       using _progress = reportProgress(mcpReq);
       try {
         outages.refuse('mongodb');

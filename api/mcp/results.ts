@@ -31,11 +31,31 @@ const IMAGES: Readonly<Record<string, RegExp>> = {
   'image/webp': /^UklGR.{6}XRUJQ/,
 };
 
+/**
+ * Limits of images, those of Anthropic's API: 5 MB in base64, and 8,000 pixels in each direction. A larger image would make
+ * not only this request of the client fail, but each later one of the conversation too.
+ */
+const IMAGE_CHARACTERS = 5_000_000;
+const IMAGE_PIXELS = 8000;
+const TOO_LARGE =
+  'The image is too large for a model and is therefore attached as a resource. To see it, request a smaller one.';
+
+const fitsModel = (data: string, { width, height }: Fields): boolean =>
+  data.length <= IMAGE_CHARACTERS && [width, height].every((edge) => !(Number(edge) > IMAGE_PIXELS));
+
 /** Creates the content with the file of a result: an image, or an embedded resource. `data` is base64. */
-function fileContent(data: string, mimeType: string, name: string, requestId: string): ContentBlock {
-  if (IMAGES[mimeType]?.test(data)) return { type: 'image', data, mimeType };
+function fileContent(
+  fields: Fields,
+  data: string,
+  mimeType: string,
+  name: string,
+  requestId: string,
+): ContentBlock[] {
+  const isImage = IMAGES[mimeType]?.test(data) === true;
+  if (isImage && fitsModel(data, fields)) return [{ type: 'image', data, mimeType }];
   const uri = `result://${requestId}/${encodeURIComponent(name)}`;
-  return { type: 'resource', resource: { uri, mimeType, blob: data } };
+  const resource: ContentBlock = { type: 'resource', resource: { uri, mimeType, blob: data } };
+  return isImage ? [resource, textOf(TOO_LARGE)] : [resource];
 }
 
 /**
@@ -56,8 +76,8 @@ export function callResult(tool: ToolDefinition, json: string | Buffer, outcome:
   const { raw, optionalFile } = tool;
   const withFile = (fields: Fields, data: unknown, mimeType: string, name: string): CallToolResult => {
     const result = fieldsResult(fields, meta);
-    const file = fileContent(String(data), mimeType, name, outcome.requestId);
-    return { ...result, content: [file, ...result.content] };
+    const file = fileContent(fields, String(data), mimeType, name, outcome.requestId);
+    return { ...result, content: [...file, ...result.content] };
   };
   if (raw !== undefined) {
     const { [raw.data]: data, ...fields } = output;
@@ -68,22 +88,6 @@ export function callResult(tool: ToolDefinition, json: string | Buffer, outcome:
   if (optionalFile === undefined || mimeType === null) return fieldsResult(output, meta);
   return withFile({ ...output, [optionalFile.data]: null }, output[optionalFile.data], mimeType, tool.name);
 }
-
-/** JSON Schema of the structured content of a refusal. `schemas/errors.ts` lists the codes and their members. */
-export const REFUSAL_SCHEMA = {
-  type: 'object',
-  description: 'Only with `isError`: why the call was refused or failed, as problem details (RFC 9457).',
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    code: { type: 'string', description: 'Stable code of the kind of error.' },
-    requestId: { type: 'string' },
-    retryable: { type: 'boolean', description: 'Whether the same call may succeed later.' },
-  },
-  required: ['type', 'title', 'status', 'detail', 'code', 'requestId', 'retryable'],
-} as const;
 
 /**
  * Creates the result of a call that was refused or failed: the problem details object, with `retryable`, which says

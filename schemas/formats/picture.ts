@@ -14,7 +14,7 @@ export const PICTURE_INPUT = {
     type: 'integer',
     enum: [1, 2],
     default: 1,
-    description: 'Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions.',
+    description: 'Device pixel ratio. With 2, the image has twice the pixels in both directions.',
   },
   format: {
     type: 'string',
@@ -36,8 +36,8 @@ export const PICTURE_INPUT = {
     minLength: 1,
     maxLength: 1000,
     description:
-      'CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid ' +
-      'selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf.',
+      'CSS selector of an element to capture instead of the page. Only the first one is captured, without fixed or sticky elements that cover ' +
+      'it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf.',
   },
   waitFor: {
     oneOf: [
@@ -45,8 +45,8 @@ export const PICTURE_INPUT = {
       { type: 'integer', minimum: 0, maximum: 10_000 },
     ],
     description:
-      'Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else `invalid_input`), ' +
-      'or for this many milliseconds.',
+      'Wait before the capture for a visible element that matches this CSS selector, or for this many milliseconds. An ' +
+      'element that does not appear within 10 s is `invalid_input`.',
   },
   colorScheme: {
     type: 'string',

@@ -12,7 +12,7 @@ export const sourceUrl = (source: string) =>
     type: 'string',
     minLength: 1,
     maxLength: URL_BYTES,
-    description: `Absolute http or https URL of ${source}, without user name and password, at most 8 KB.`,
+    description: `Absolute http or https URL of ${source}. At most 8 KB, without user name and password.`,
   }) as const;
 
 /** Checks of a `sourceUrl` field that JSON Schema cannot express. @param pointer JSON Pointer of the field */

@@ -22,7 +22,7 @@ export default defineTool({
         type: 'string',
         minLength: 1,
         description:
-          'Text or URL to encode, at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer.',
+          'Text or URL to encode. It has at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer.',
       },
       size: {
         type: 'integer',
@@ -36,7 +36,7 @@ export default defineTool({
         enum: QR_LEVELS,
         default: 'M',
         description:
-          'Error correction level: L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data.',
+          'Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data.',
       },
     },
     required: ['text'],

@@ -47,7 +47,7 @@ export default defineTool({
         minLength: 1,
         maxLength: MAX_CODE_POINTS,
         description:
-          'Watermark text of at most 200 user-perceived characters (a flag, or a letter with its accents, counts as ' +
+          'Watermark text. It has at most 200 user-perceived characters (a flag, or a letter with its accents, counts as ' +
           'one) and 4000 code points. Line breaks start a new line.',
       },
       opacity: {

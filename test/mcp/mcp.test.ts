@@ -27,6 +27,8 @@ const FILES: Readonly<Record<string, { type: string; data: string }>> = {
   },
   '/sound.mp3': { type: 'audio/mpeg', data: 'SUQzAwAAAAAAAA==' },
   '/mislabelled.png': { type: 'image/png', data: 'AAECAwQFBgc=' },
+  // More than 5 MB in base64, the maximum of Anthropic's API.
+  '/large.png': { type: 'image/png', data: `iVBORw0KGgoA${'A'.repeat(5_000_000)}` },
 };
 /** Responses of the slow target that the test has not sent yet. */
 const waiting: ServerResponse[] = [];
@@ -102,7 +104,7 @@ for (const era of ERAS) {
       annotations: { readOnlyHint: true, idempotentHint: true, destructiveHint: false, openWorldHint: false },
       _meta: { price: 1 },
     });
-    t.regex(hash?.description ?? '', /\n\nHashes a string.*\n\nPrice: 1 credit /s);
+    t.regex(hash?.description ?? '', /^Computes the .* digest of text\.\n\nPrice: 1 credit\.$/);
     for (const { name, description = '' } of tools)
       t.regex(description, /^[A-Z][^\n`]{20,120}\.\n\n./, `${name} has a summary of one line`);
     t.like(
@@ -112,7 +114,16 @@ for (const era of ERAS) {
       },
     );
     const picture = tools.find(({ name }) => name === 'website-screenshot');
-    t.false(JSON.stringify(picture?.outputSchema).includes('base64'), 'the file is not part of the fields');
+    t.notRegex(JSON.stringify(picture?.outputSchema), /base64/i, 'the file is not part of the fields');
+    t.true(JSON.stringify({ tools }).length < 30_000, 'the list is in the context of each conversation');
+    const device = recordAt(picture?.inputSchema, 'properties', 'device');
+    t.deepEqual([device.type, device.enum], ['string', undefined]);
+    t.regex(String(device.description), /such as iPad/);
+    const names = tools.map(({ name }) => name);
+    t.false(
+      names.some((name) => name.includes('_')),
+      'underscores stand for hyphens',
+    );
   });
 
   test.serial(`${era} clients: a call returns the result and is charged once`, async (t) => {
@@ -137,7 +148,27 @@ for (const era of ERAS) {
       if (path === '/dot.gif') t.deepEqual(file, { type: 'image', data, mimeType: type });
       else t.like(file, { type: 'resource', resource: { mimeType: type, blob: data } }, path);
       t.false(JSON.stringify(text).includes(data), path);
+      t.is(JSON.stringify(text).includes('too large for a model'), path === '/large.png', path);
     }
+  });
+
+  test.serial(`${era} clients: a name with underscores is the tool with hyphens`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    const result = await connection.client.callTool({ name: 'hash_text', arguments: { text: 'abc' } });
+    t.like(result.structuredContent, { hash: ABC });
+    await using own = await connectMcp(stack.baseUrl, account.accountKey, era);
+    const read = await own.client.callTool({ name: 'account_balance', arguments: {} });
+    t.like(read.structuredContent, { id: account.accountId });
+  });
+
+  test.serial(`${era} clients: the lists of prompts and resources are empty`, async (t) => {
+    await using connection = await connectMcp(stack.baseUrl, account.toolsKey, era);
+    const { client } = connection;
+    t.deepEqual((await client.listPrompts()).prompts, []);
+    t.deepEqual((await client.listResources()).resources, []);
+    t.deepEqual((await client.listResourceTemplates()).resourceTemplates, []);
+    await t.throwsAsync(client.readResource({ uri: 'file:///none' }), { message: /Resource not found/ });
+    await t.throwsAsync(client.getPrompt({ name: 'none' }), { message: /Unknown prompt: none/ });
   });
 
   test.serial(`${era} clients: a call repeated with its idempotency key is not charged again`, async (t) => {

@@ -56,7 +56,7 @@ class BcryptVerifyOutput(TypedDict):
 
 class _BrokenLinksInputRequired(TypedDict):
     url: str
-    """Absolute http or https URL of the page, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of the page. At most 8 KB, without user name and password."""
 
 
 class BrokenLinksInput(_BrokenLinksInputRequired, total=False):
@@ -341,15 +341,15 @@ class HtmlToImageInput(_HtmlToImageInputRequired, total=False):
     fullPage: bool
     """Whether to capture the whole document and not only the viewport."""
     deviceScaleFactor: Literal[1, 2]
-    """Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions."""
+    """Device pixel ratio. With 2, the image has twice the pixels in both directions."""
     format: Literal["png", "jpeg", "webp", "pdf"]
     """File format. A PDF looks as on the screen: with fullPage it is one page as high as the document, else it has pages of the viewport size. A WebP image is at most 16,383 pixels high."""
     quality: int
     """Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf."""
     selector: str
-    """CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."""
+    """CSS selector of an element to capture instead of the page. Only the first one is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."""
     waitFor: Union[str, int]
-    """Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else `invalid_input`), or for this many milliseconds."""
+    """Wait before the capture for a visible element that matches this CSS selector, or for this many milliseconds. An element that does not appear within 10 s is `invalid_input`."""
     colorScheme: Literal["light", "dark"]
     """Value of the CSS media feature `prefers-color-scheme`. Default: light."""
     reducedMotion: bool
@@ -379,7 +379,7 @@ class HtmlToImageOutput(TypedDict):
 
 class _HttpRequestInputRequired(TypedDict):
     url: str
-    """Absolute http or https URL of the resource, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of the resource. At most 8 KB, without user name and password."""
 
 
 class HttpRequestInput(_HttpRequestInputRequired, total=False):
@@ -437,7 +437,7 @@ class HttpRequestOutput(TypedDict):
 
 class _ImageUpscaleInputRequired(TypedDict):
     fileUrl: str
-    """Absolute http or https URL of a PNG, JPEG, WebP or BMP image, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password."""
 
 
 class ImageUpscaleInput(_ImageUpscaleInputRequired, total=False):
@@ -466,7 +466,7 @@ class PdfMetadataInput(TypedDict):
     """Input of `pdf-metadata`."""
 
     fileUrl: str
-    """Absolute http or https URL of a PDF, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of a PDF. At most 8 KB, without user name and password."""
 
 
 class PdfMetadataOutput(TypedDict):
@@ -540,7 +540,7 @@ class PingOutput(TypedDict):
 
 class _QrGenerateInputRequired(TypedDict):
     text: str
-    """Text or URL to encode, at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer."""
+    """Text or URL to encode. It has at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer."""
 
 
 class QrGenerateInput(_QrGenerateInputRequired, total=False):
@@ -549,7 +549,7 @@ class QrGenerateInput(_QrGenerateInputRequired, total=False):
     size: int
     """Edge length of the image in pixels."""
     errorCorrection: Literal["L", "M", "Q", "H"]
-    """Error correction level: L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data."""
+    """Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data."""
 
 
 class QrGenerateOutput(TypedDict):
@@ -567,7 +567,7 @@ class SeoMetaInput(TypedDict):
     """Input of `seo-meta`."""
 
     url: str
-    """Absolute http or https URL of the page, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of the page. At most 8 KB, without user name and password."""
 
 
 class SeoMetaOutputHeadingsItem(TypedDict):
@@ -936,9 +936,9 @@ class SslCheckOutput(TypedDict):
 
 class _WatermarkImageInputRequired(TypedDict):
     fileUrl: str
-    """Absolute http or https URL of a PNG, JPEG or WebP image, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password."""
     text: str
-    """Watermark text of at most 200 user-perceived characters (a flag, or a letter with its accents, counts as one) and 4000 code points. Line breaks start a new line."""
+    """Watermark text. It has at most 200 user-perceived characters (a flag, or a letter with its accents, counts as one) and 4000 code points. Line breaks start a new line."""
 
 
 class WatermarkImageInput(_WatermarkImageInputRequired, total=False):
@@ -965,7 +965,7 @@ class WatermarkImageOutput(TypedDict):
 
 class _WebScrapeInputRequired(TypedDict):
     url: str
-    """Absolute http or https URL of the page, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of the page. At most 8 KB, without user name and password."""
 
 
 class WebScrapeInput(_WebScrapeInputRequired, total=False):
@@ -1048,7 +1048,7 @@ class WebsiteScreenshotInputCookiesItem(TypedDict):
 
 class _WebsiteScreenshotInputRequired(TypedDict):
     url: str
-    """Absolute http or https URL of the page, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of the page. At most 8 KB, without user name and password."""
 
 
 class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
@@ -1061,15 +1061,15 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     fullPage: bool
     """Whether to capture the whole page and not only the viewport. The page is scrolled first, so that lazily loaded images appear."""
     deviceScaleFactor: Literal[1, 2]
-    """Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions."""
+    """Device pixel ratio. With 2, the image has twice the pixels in both directions."""
     format: Literal["png", "jpeg", "webp", "pdf"]
     """File format. A PDF looks as on the screen: with fullPage it is one page as high as the document, else it has pages of the viewport size. A WebP image is at most 16,383 pixels high."""
     quality: int
     """Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf."""
     selector: str
-    """CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."""
+    """CSS selector of an element to capture instead of the page. Only the first one is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."""
     waitFor: Union[str, int]
-    """Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else `invalid_input`), or for this many milliseconds."""
+    """Wait before the capture for a visible element that matches this CSS selector, or for this many milliseconds. An element that does not appear within 10 s is `invalid_input`."""
     colorScheme: Literal["light", "dark"]
     """Value of the CSS media feature `prefers-color-scheme`. Default: light."""
     reducedMotion: bool
@@ -1119,7 +1119,7 @@ class WordToPdfInput(TypedDict):
     """Input of `word-to-pdf`."""
 
     fileUrl: str
-    """Absolute http or https URL of the document, without user name and password, at most 8 KB."""
+    """Absolute http or https URL of the document. At most 8 KB, without user name and password."""
 
 
 class WordToPdfOutput(TypedDict):

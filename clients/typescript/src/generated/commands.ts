@@ -90,7 +90,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of the page, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of the page. At most 8 KB, without user name and password."
       },
       {
         "field": "maxLinks",
@@ -307,7 +307,7 @@ export const COMMANDS: readonly Command[] = [
           2
         ],
         "fallback": "1",
-        "about": "Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions."
+        "about": "Device pixel ratio. With 2, the image has twice the pixels in both directions."
       },
       {
         "field": "format",
@@ -336,14 +336,14 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": false,
         "isSecret": false,
-        "about": "CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."
+        "about": "CSS selector of an element to capture instead of the page. Only the first one is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."
       },
       {
         "field": "waitFor",
         "kind": "json",
         "isRequired": false,
         "isSecret": false,
-        "about": "Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else `invalid_input`), or for this many milliseconds."
+        "about": "Wait before the capture for a visible element that matches this CSS selector, or for this many milliseconds. An element that does not appear within 10 s is `invalid_input`."
       },
       {
         "field": "colorScheme",
@@ -556,7 +556,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of the resource, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of the resource. At most 8 KB, without user name and password."
       },
       {
         "field": "method",
@@ -608,7 +608,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of a PNG, JPEG, WebP or BMP image, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password."
       },
       {
         "field": "factor",
@@ -637,7 +637,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of a PDF, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of a PDF. At most 8 KB, without user name and password."
       }
     ]
   },
@@ -698,7 +698,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Text or URL to encode, at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer."
+        "about": "Text or URL to encode. It has at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L, M, Q or H; text of only digits or capital letters may be longer."
       },
       {
         "field": "size",
@@ -720,7 +720,7 @@ export const COMMANDS: readonly Command[] = [
           "H"
         ],
         "fallback": "\"M\"",
-        "about": "Error correction level: L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data."
+        "about": "Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data."
       }
     ]
   },
@@ -737,7 +737,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of the page, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of the page. At most 8 KB, without user name and password."
       }
     ]
   },
@@ -861,14 +861,14 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of a PNG, JPEG or WebP image, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password."
       },
       {
         "field": "text",
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Watermark text of at most 200 user-perceived characters (a flag, or a letter with its accents, counts as one) and 4000 code points. Line breaks start a new line."
+        "about": "Watermark text. It has at most 200 user-perceived characters (a flag, or a letter with its accents, counts as one) and 4000 code points. Line breaks start a new line."
       },
       {
         "field": "opacity",
@@ -909,7 +909,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of the page, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of the page. At most 8 KB, without user name and password."
       },
       {
         "field": "selector",
@@ -968,7 +968,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of the page, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of the page. At most 8 KB, without user name and password."
       },
       {
         "field": "width",
@@ -1004,7 +1004,7 @@ export const COMMANDS: readonly Command[] = [
           2
         ],
         "fallback": "1",
-        "about": "Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions."
+        "about": "Device pixel ratio. With 2, the image has twice the pixels in both directions."
       },
       {
         "field": "format",
@@ -1033,14 +1033,14 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": false,
         "isSecret": false,
-        "about": "CSS selector. Only the first element that matches is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."
+        "about": "CSS selector of an element to capture instead of the page. Only the first one is captured, without fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with format pdf."
       },
       {
         "field": "waitFor",
         "kind": "json",
         "isRequired": false,
         "isSecret": false,
-        "about": "Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else `invalid_input`), or for this many milliseconds."
+        "about": "Wait before the capture for a visible element that matches this CSS selector, or for this many milliseconds. An element that does not appear within 10 s is `invalid_input`."
       },
       {
         "field": "colorScheme",
@@ -1297,7 +1297,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of the document, without user name and password, at most 8 KB."
+        "about": "Absolute http or https URL of the document. At most 8 KB, without user name and password."
       }
     ]
   }

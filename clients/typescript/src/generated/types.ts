@@ -44,7 +44,7 @@ export interface BcryptVerifyOutput {
 
 /** Input of `broken-links`. */
 export interface BrokenLinksInput {
-  /** Absolute http or https URL of the page, without user name and password, at most 8 KB. */
+  /** Absolute http or https URL of the page. At most 8 KB, without user name and password. */
   url: string;
   /** Maximum number of links to check, in document order. Default: 30. */
   maxLinks?: number | undefined;
@@ -327,7 +327,7 @@ export interface HtmlToImageInput {
   height?: number | undefined;
   /** Whether to capture the whole document and not only the viewport. Default: false. */
   fullPage?: boolean | undefined;
-  /** Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions. Default: 1. */
+  /** Device pixel ratio. With 2, the image has twice the pixels in both directions. Default: 1. */
   deviceScaleFactor?: 1 | 2 | undefined;
   /**
    * File format. A PDF looks as on the screen: with fullPage it is one page as high as the document,
@@ -337,14 +337,14 @@ export interface HtmlToImageInput {
   /** Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf. Default: 85. */
   quality?: number | undefined;
   /**
-   * CSS selector. Only the first element that matches is captured, without fixed or sticky elements that
-   * cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with
-   * format pdf.
+   * CSS selector of an element to capture instead of the page. Only the first one is captured, without
+   * fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is
+   * `invalid_input`. Not allowed with format pdf.
    */
   selector?: string | undefined;
   /**
-   * Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else
-   * `invalid_input`), or for this many milliseconds.
+   * Wait before the capture for a visible element that matches this CSS selector, or for this many
+   * milliseconds. An element that does not appear within 10 s is `invalid_input`.
    */
   waitFor?: string | number | undefined;
   /** Value of the CSS media feature `prefers-color-scheme`. Default: light. */
@@ -384,7 +384,7 @@ export interface HtmlToImageOutput {
 
 /** Input of `http-request`. */
 export interface HttpRequestInput {
-  /** Absolute http or https URL of the resource, without user name and password, at most 8 KB. */
+  /** Absolute http or https URL of the resource. At most 8 KB, without user name and password. */
   url: string;
   /** Request method. Default: "GET". */
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" | undefined;
@@ -456,8 +456,8 @@ export interface HttpRequestOutput {
 /** Input of `image-upscale`. */
 export interface ImageUpscaleInput {
   /**
-   * Absolute http or https URL of a PNG, JPEG, WebP or BMP image, without user name and password, at
-   * most 8 KB.
+   * Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and
+   * password.
    */
   fileUrl: string;
   /** Enlargement factor of width and height: 2 or 4. Default: 2. */
@@ -480,7 +480,7 @@ export interface ImageUpscaleOutput {
 
 /** Input of `pdf-metadata`. */
 export interface PdfMetadataInput {
-  /** Absolute http or https URL of a PDF, without user name and password, at most 8 KB. */
+  /** Absolute http or https URL of a PDF. At most 8 KB, without user name and password. */
   fileUrl: string;
 }
 
@@ -557,14 +557,14 @@ export interface PingOutput {
 /** Input of `qr-generate`. */
 export interface QrGenerateInput {
   /**
-   * Text or URL to encode, at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction level L,
-   * M, Q or H; text of only digits or capital letters may be longer.
+   * Text or URL to encode. It has at most 2953, 2331, 1663 or 1273 bytes of UTF-8 at error correction
+   * level L, M, Q or H; text of only digits or capital letters may be longer.
    */
   text: string;
   /** Edge length of the image in pixels. Default: 300. */
   size?: number | undefined;
   /**
-   * Error correction level: L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher
+   * Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher
    * levels hold less data. Default: "M".
    */
   errorCorrection?: "L" | "M" | "Q" | "H" | undefined;
@@ -582,7 +582,7 @@ export interface QrGenerateOutput {
 
 /** Input of `seo-meta`. */
 export interface SeoMetaInput {
-  /** Absolute http or https URL of the page, without user name and password, at most 8 KB. */
+  /** Absolute http or https URL of the page. At most 8 KB, without user name and password. */
   url: string;
 }
 
@@ -1044,12 +1044,12 @@ export interface SslCheckOutput {
 /** Input of `watermark-image`. */
 export interface WatermarkImageInput {
   /**
-   * Absolute http or https URL of a PNG, JPEG or WebP image, without user name and password, at most 8
-   * KB.
+   * Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and
+   * password.
    */
   fileUrl: string;
   /**
-   * Watermark text of at most 200 user-perceived characters (a flag, or a letter with its accents,
+   * Watermark text. It has at most 200 user-perceived characters (a flag, or a letter with its accents,
    * counts as one) and 4000 code points. Line breaks start a new line.
    */
   text: string;
@@ -1076,7 +1076,7 @@ export interface WatermarkImageOutput {
 
 /** Input of `web-scrape`. */
 export interface WebScrapeInput {
-  /** Absolute http or https URL of the page, without user name and password, at most 8 KB. */
+  /** Absolute http or https URL of the page. At most 8 KB, without user name and password. */
   url: string;
   /**
    * A tag name, `.class` or `#id`; `selectorMatches` then contains the text of every matching element.
@@ -1177,7 +1177,7 @@ export interface WebScrapeOutput {
 
 /** Input of `website-screenshot`. */
 export interface WebsiteScreenshotInput {
-  /** Absolute http or https URL of the page, without user name and password, at most 8 KB. */
+  /** Absolute http or https URL of the page. At most 8 KB, without user name and password. */
   url: string;
   /** Width of the viewport in CSS pixels; media queries of the page apply to it. Default: 1440. */
   width?: number | undefined;
@@ -1191,7 +1191,7 @@ export interface WebsiteScreenshotInput {
    * lazily loaded images appear. Default: false.
    */
   fullPage?: boolean | undefined;
-  /** Device pixel ratio: 1, or 2 for an image with twice the pixels in both directions. Default: 1. */
+  /** Device pixel ratio. With 2, the image has twice the pixels in both directions. Default: 1. */
   deviceScaleFactor?: 1 | 2 | undefined;
   /**
    * File format. A PDF looks as on the screen: with fullPage it is one page as high as the document,
@@ -1201,14 +1201,14 @@ export interface WebsiteScreenshotInput {
   /** Quality of a JPEG or WebP image, 40 to 100. Ignored for png and pdf. Default: 85. */
   quality?: number | undefined;
   /**
-   * CSS selector. Only the first element that matches is captured, without fixed or sticky elements that
-   * cover it. An invalid selector, or no visible match within 10 s, is `invalid_input`. Not allowed with
-   * format pdf.
+   * CSS selector of an element to capture instead of the page. Only the first one is captured, without
+   * fixed or sticky elements that cover it. An invalid selector, or no visible match within 10 s, is
+   * `invalid_input`. Not allowed with format pdf.
    */
   selector?: string | undefined;
   /**
-   * Wait before the capture: for a visible element that matches this CSS selector (within 10 s, else
-   * `invalid_input`), or for this many milliseconds.
+   * Wait before the capture for a visible element that matches this CSS selector, or for this many
+   * milliseconds. An element that does not appear within 10 s is `invalid_input`.
    */
   waitFor?: string | number | undefined;
   /** Value of the CSS media feature `prefers-color-scheme`. Default: light. */
@@ -1287,7 +1287,7 @@ export interface WebsiteScreenshotOutput {
 
 /** Input of `word-to-pdf`. */
 export interface WordToPdfInput {
-  /** Absolute http or https URL of the document, without user name and password, at most 8 KB. */
+  /** Absolute http or https URL of the document. At most 8 KB, without user name and password. */
   fileUrl: string;
 }
 
