@@ -1,4 +1,6 @@
 import type Router from '@koa/router';
+import { createGuard } from '../../egress/guard.ts';
+import { createResolver } from '../../egress/resolver.ts';
 import { createConnections } from '../../store/keys/connections.ts';
 import { createDeviceLogins } from '../../store/keys/deviceLogins.ts';
 import { limitConnectionChanges, limitKeyChanges } from '../account/changeLimit.ts';
@@ -8,6 +10,7 @@ import type { Mails } from '../mail/messages.ts';
 import { createAuth } from './auth.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { authRoutes, createForwardToAuth } from './authRoutes.ts';
+import { createClientDocuments } from './clientDocuments.ts';
 import { createConfirmPassword } from './confirmPassword.ts';
 import { createDeviceLogin } from './deviceLogin.ts';
 import { deviceRoutes } from './deviceRoutes.ts';
@@ -33,7 +36,19 @@ export function createAuthArea(core: ApiCore, { mails }: Services) {
   const devices = createKnownDevices(keyring, env);
   const forwardToAuth = createForwardToAuth(auth, attempts, devices, mails.delivers);
   const connections = limitConnectionChanges(createConnections(store), countChange);
-  const oauth = createOauthServer(sendToAuth, publicUrl);
+  const oauth = createOauthServer({
+    send: sendToAuth,
+    documents: createClientDocuments(
+      createGuard({
+        resolver: createResolver({ servers: env.DNS_SERVERS }),
+        allow: env.EGRESS_ALLOW,
+        ownPorts: core.ports,
+      }),
+    ),
+    countDocument: attempts.countRegistration,
+    markUnused: connections.markUnused,
+    publicUrl,
+  });
   const deviceLogin = createDeviceLogin({
     sendToAuth,
     logins: createDeviceLogins(store),

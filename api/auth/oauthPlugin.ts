@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { oauthProvider } from '@better-auth/oauth-provider';
+import { registerClientMetadataDocument } from '@better-auth/oauth-provider/internal';
 import { ACCESS_TOKEN_PREFIX, hashOauthToken, REFRESH_TOKEN_PREFIX } from '../../store/keys/connections.ts';
+import { type DocumentMetadata, isDocumentUrl } from './documentUrl.ts';
 
 /** The page on which the owner connects a client; visitors who are not signed in sign in first. */
 export const CONNECT_PATH = '/dashboard/connect';
@@ -15,7 +17,11 @@ const REFRESH_TOKEN_SECONDS = 30 * 86_400;
 /** Id of a connection that does not exist. */
 const NOT_APPROVED = 'not approved';
 
+/** Marks the stored clients that have a metadata document. */
+const DOCUMENT = 'client-id-metadata-document';
+
 const approved = new AsyncLocalStorage<string>();
+const documents = new AsyncLocalStorage<DocumentMetadata>();
 
 /**
  * Sends the request by which the owner approves a client. The authorization code, and all tokens issued for it, belong to
@@ -24,16 +30,40 @@ const approved = new AsyncLocalStorage<string>();
 export const withConnection = <T>(connectionId: string, request: () => Promise<T>): Promise<T> =>
   approved.run(connectionId, request);
 
+/** Sends a request of a client whose metadata document has just been read. The plugin stores the metadata. */
+export const withDocument = <T>(metadata: DocumentMetadata, request: () => Promise<T>): Promise<T> =>
+  documents.run(metadata, request);
+
+type Options = Parameters<typeof oauthProvider>[0];
+
+/** Lets the plugin take the metadata of clients from their documents. Other requests find the client as it is stored. */
+function clientDiscovery(options: () => Options): NonNullable<Options['extensions']>[number] {
+  return {
+    clientDiscovery: {
+      id: DOCUMENT,
+      matches: isDocumentUrl,
+      async resolve(ctx, clientId, stored) {
+        const metadata = documents.getStore();
+        if (metadata === undefined) return stored;
+        const existing = stored === null ? {} : { existingClient: stored };
+        const registration = { metadata, clientId, clientDiscoveryId: DOCUMENT, ...existing };
+        return (await registerClientMetadataDocument(ctx, options(), registration)).client;
+      },
+    },
+  };
+}
+
 /**
  * Creates better-auth's OAuth server for clients of the MCP endpoint. Tokens are opaque, stored as hashes, and valid for
  * one resource. The server has only public clients, which prove themselves with PKCE, so it stores no client secrets.
  */
-export const oauthPlugin = () =>
-  oauthProvider({
+export function oauthPlugin() {
+  const options: Options = {
     loginPage: CONNECT_PATH,
     consentPage: CONNECT_PATH,
     scopes: [...OAUTH_SCOPES, OFFLINE_ACCESS],
     enforcePerClientResources: false,
+    extensions: [clientDiscovery(() => options)],
     grantTypes: ['authorization_code', 'refresh_token'],
     allowDynamicClientRegistration: true,
     allowUnauthenticatedClientRegistration: true,
@@ -59,4 +89,6 @@ export const oauthPlugin = () =>
       oauthRefreshToken: { modelName: 'oauthRefreshTokens' },
       oauthConsent: { modelName: 'oauthConsents' },
     },
-  });
+  };
+  return oauthProvider(options);
+}

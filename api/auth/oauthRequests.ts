@@ -1,11 +1,13 @@
 import { isRecord } from '../../schemas/isRecord.ts';
 import { MCP_RESOURCE, REFRESH_TOKEN } from '../../store/keys/connections.ts';
-import { OFFLINE_ACCESS } from './oauthPlugin.ts';
+import { URI_LENGTH } from './documentUrl.ts';
+import { type OauthScope, OFFLINE_ACCESS } from './oauthPlugin.ts';
 
 /** Maximum length of the metadata of a client, in characters. */
 const NAME_LENGTH = 100;
-const URI_LENGTH = 2000;
 const REDIRECT_URIS = 10;
+/** Scope of an authorization request that names none (RFC 6749, section 3.3). */
+const DEFAULT_SCOPE: OauthScope = 'tools';
 /** Form of an authorization code, which the plugin generates. */
 const CODE = /^[A-Za-z0-9]{32}$/;
 
@@ -30,8 +32,8 @@ export function completeQuery(query: URLSearchParams, endpoint: string): void {
   nameResource(query, endpoint);
   if (!query.has('resource')) query.set('resource', MCP_RESOURCE);
   const scopes = query.get('scope')?.split(' ').filter(Boolean) ?? [];
-  if (scopes.length > 0 && !scopes.includes(OFFLINE_ACCESS))
-    query.set('scope', [...scopes, OFFLINE_ACCESS].join(' '));
+  if (scopes.length === 0) scopes.push(DEFAULT_SCOPE);
+  if (!scopes.includes(OFFLINE_ACCESS)) query.set('scope', [...scopes, OFFLINE_ACCESS].join(' '));
   query.delete('max_age');
   if (query.get('prompt') !== 'none') query.delete('prompt');
 }
@@ -45,6 +47,21 @@ export function isGrantWellFormed(form: URLSearchParams): boolean {
 const isText = (value: unknown, length: number): value is string =>
   typeof value === 'string' && value.length <= length;
 
+/** Name and redirect addresses of a client. */
+export interface Identity {
+  client_name?: string;
+  redirect_uris: string[];
+}
+
+/** Reads the name and the addresses of a client; null if they have the wrong form or are too long. */
+export function identityOf({ client_name, redirect_uris }: Record<string, unknown>): Identity | null {
+  if (client_name !== undefined && !isText(client_name, NAME_LENGTH)) return null;
+  if (!Array.isArray(redirect_uris) || redirect_uris.length > REDIRECT_URIS) return null;
+  const addresses: unknown[] = redirect_uris;
+  if (!addresses.every((uri) => isText(uri, URI_LENGTH))) return null;
+  return { ...(client_name !== undefined && { client_name }), redirect_uris: addresses };
+}
+
 /**
  * The metadata with which a client is registered. The server replaces or ignores the other metadata (RFC 7591, section 2):
  * every client is public, has no keys, and may redirect to its own machine.
@@ -52,14 +69,13 @@ const isText = (value: unknown, length: number): value is string =>
  * @returns null if the metadata have the wrong form
  */
 export function registrationOf(metadata: Record<string, unknown>): Record<string, unknown> | null {
-  const { client_name, redirect_uris, grant_types, response_types, scope, application_type } = metadata;
-  if (client_name !== undefined && !isText(client_name, NAME_LENGTH)) return null;
-  if (!Array.isArray(redirect_uris) || redirect_uris.length > REDIRECT_URIS) return null;
-  if (!redirect_uris.every((uri) => isText(uri, URI_LENGTH))) return null;
-  const optional = { client_name, grant_types, response_types, scope };
+  const { grant_types, response_types, scope, application_type } = metadata;
+  const identity = identityOf(metadata);
+  if (identity === null) return null;
+  const optional = { grant_types, response_types, scope };
   return {
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
-    redirect_uris,
+    ...identity,
     application_type: application_type ?? 'native',
     token_endpoint_auth_method: 'none',
   };

@@ -1,12 +1,15 @@
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { Context } from '../http/context.ts';
 import { publicOrigin } from '../http/origin.ts';
+import type { ClientDocuments } from './clientDocuments.ts';
+import { isDocumentUrl } from './documentUrl.ts';
 import {
   CONNECT_PATH,
   OAUTH_SCOPES,
   type OauthScope,
   OFFLINE_ACCESS,
   withConnection,
+  withDocument,
 } from './oauthPlugin.ts';
 import { completeQuery, redirectOf } from './oauthRequests.ts';
 import { AUTH_PATH, type SendToAuth } from './sendToAuth.ts';
@@ -14,6 +17,8 @@ import { AUTH_PATH, type SendToAuth } from './sendToAuth.ts';
 /** A request for access that an owner decides on: the client and the scopes that it asks for. */
 export interface ConnectRequest {
   clientId: string;
+  /** Host of the metadata document of the client, which proves that the client belongs to it; null if it has none. */
+  clientHost: string | null;
   /** Name that the client has chosen for itself; not verified. */
   clientName: string;
   /** Where the browser is sent afterwards; it is one of the client's registered addresses. */
@@ -40,7 +45,7 @@ export interface OauthServer {
   /** Sends a request of a client, without the cookies of the browser. */
   forward(ctx: Context, path: 'oauth2/token' | 'oauth2/revoke', form: URLSearchParams): Promise<Response>;
   register(ctx: Context, metadata: Record<string, unknown>): Promise<Response>;
-  /** Checks an authorization request. */
+  /** Checks an authorization request. Fetches the metadata of a client that has a document. @throws ServiceError rate_limited */
   authorize(ctx: Context): Promise<Authorization>;
   /** Reads the query of the page `CONNECT_PATH`; null if `authorize` has not signed it or it has expired. */
   read(ctx: Context): Promise<ConnectRequest | null>;
@@ -49,7 +54,18 @@ export interface OauthServer {
   deny(ctx: Context): Promise<string>;
 }
 
-export function createOauthServer(send: SendToAuth, publicUrl: string | null): OauthServer {
+interface Dependencies {
+  send: SendToAuth;
+  documents: ClientDocuments;
+  /** Counts a document that is fetched for a client address. @throws ServiceError rate_limited */
+  countDocument(address: string): Promise<void>;
+  /** Makes MongoDB delete a new client unless an owner connects it within some days. */
+  markUnused(clientId: string): Promise<void>;
+  publicUrl: string | null;
+}
+
+export function createOauthServer(deps: Dependencies): OauthServer {
+  const { send, documents, countDocument, markUnused, publicUrl } = deps;
   const origin = (ctx: Context) => publicOrigin(ctx, publicUrl);
   const endpoint = (ctx: Context) => `${origin(ctx)}/mcp`;
   const issuer = (ctx: Context) => origin(ctx) + AUTH_PATH;
@@ -74,6 +90,11 @@ export function createOauthServer(send: SendToAuth, publicUrl: string | null): O
     return withIssuer(ctx, url);
   }
 
+  async function readDocument(clientId: string, address: string) {
+    await countDocument(address);
+    return documents.read(clientId);
+  }
+
   return {
     endpoint,
     issuer,
@@ -84,6 +105,7 @@ export function createOauthServer(send: SendToAuth, publicUrl: string | null): O
         issuer: base,
         authorization_endpoint: `${base}/oauth2/authorize`,
         token_endpoint: `${base}/oauth2/token`,
+        client_id_metadata_document_supported: true,
         registration_endpoint: `${base}/oauth2/register`,
         revocation_endpoint: `${base}/oauth2/revoke`,
         scopes_supported: [...OAUTH_SCOPES, OFFLINE_ACCESS],
@@ -105,7 +127,14 @@ export function createOauthServer(send: SendToAuth, publicUrl: string | null): O
     async authorize(ctx) {
       const query = new URLSearchParams(ctx.querystring);
       completeQuery(query, endpoint(ctx));
-      const url = await redirectOf(await send(ctx, `oauth2/authorize?${query}`, { isSignedIn: true }));
+      const ask = () => send(ctx, `oauth2/authorize?${query}`, { isSignedIn: true });
+      const clientId = query.get('client_id') ?? '';
+      const document = isDocumentUrl(clientId) ? await readDocument(clientId, ctx.ip) : null;
+      if (document !== null && 'fault' in document)
+        return { refused: `The metadata document of the application ${document.fault}.`, client: null };
+      const response = await (document === null ? ask() : withDocument(document.metadata, ask));
+      if (document !== null) await markUnused(clientId);
+      const url = await redirectOf(response);
       if (url === null) return { refused: 'The request of the application is invalid.', client: null };
       if (url.startsWith(`${CONNECT_PATH}?`)) return { page: url };
       const address = new URL(url);
@@ -114,7 +143,7 @@ export function createOauthServer(send: SendToAuth, publicUrl: string | null): O
         new URLSearchParams(address.hash.slice(1)).get('error_description');
       const refused = reason ?? 'The request is invalid.';
       if (address.pathname === `${AUTH_PATH}/error`) return { refused, client: null };
-      return { refused, client: { id: query.get('client_id') ?? '', errorUrl: withIssuer(ctx, url) } };
+      return { refused, client: { id: clientId, errorUrl: withIssuer(ctx, url) } };
     },
 
     async read(ctx) {
@@ -127,6 +156,7 @@ export function createOauthServer(send: SendToAuth, publicUrl: string | null): O
       const name = isRecord(client) ? client.client_name : null;
       return {
         clientId,
+        clientHost: isDocumentUrl(clientId) ? new URL(clientId).host : null,
         clientName: typeof name === 'string' && name.trim() !== '' ? name : 'Unnamed application',
         redirectUri: query.get('redirect_uri') ?? '',
         scopes: OAUTH_SCOPES.filter((scope) => query.get('scope')?.split(' ').includes(scope)),

@@ -1,18 +1,24 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
+import { freePort } from '../../dev/ports.ts';
+import { ACCOUNT_TOOLS } from '../../schemas/accountTools.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { newOwner } from '../helpers/dashboard.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { startKeyProxy } from '../helpers/keyProxy.ts';
 import { ERAS, type Era } from '../helpers/mcp.ts';
+import { approve, connected } from '../helpers/oauth.ts';
 import { useStack } from '../helpers/profiles.ts';
 import type { SharedStack } from '../helpers/stack.ts';
-import { mcpConformance, mcpInspector } from '../provision/items/mcp.ts';
+import { mcpConformance, mcpInspector, tokenizer } from '../provision/items/mcp.ts';
 
 const LIMIT_MS = 120_000;
 
@@ -60,26 +66,28 @@ const EXCEPTIONS: readonly Exception[] = [
     ],
   },
   {
-    reason: 'prompts, resources, completion and logging are optional, and this server declares only tools',
-    message: /Method not found|-32601|resources\/list failed|Error data\.uri is undefined/,
+    reason: 'reads a prompt or a resource of the reference server; this server has none',
+    message: /Unknown prompt: test_|Resource not found/,
     scenarios: [
-      'completion-complete',
-      'logging-set-level',
-      'tools-call-with-logging',
-      'prompts-list',
       'prompts-get-simple',
       'prompts-get-with-args',
       'prompts-get-embedded-resource',
       'prompts-get-with-image',
       'input-required-result-non-tool-request',
-      'resources-list',
       'resources-read-text',
       'resources-read-binary',
       'resources-templates-read',
+    ],
+  },
+  {
+    reason: 'completion, logging and subscriptions are optional, and this server does not declare them',
+    message: /Method not found|-32601/,
+    scenarios: [
+      'completion-complete',
+      'logging-set-level',
+      'tools-call-with-logging',
       'resources-subscribe',
       'resources-unsubscribe',
-      'sep-2164-resource-not-found',
-      'caching',
     ],
   },
   {
@@ -112,12 +120,23 @@ const EXCEPTIONS: readonly Exception[] = [
 
 /** Scenarios of each revision whose checks all pass. */
 const PASSED: Readonly<Record<string, readonly string[]>> = {
-  '2025-11-25': ['dns-rebinding-protection', 'ping', 'server-initialize', 'tools-list'],
+  '2025-11-25': [
+    'dns-rebinding-protection',
+    'ping',
+    'prompts-list',
+    'resources-list',
+    'server-initialize',
+    'tools-list',
+  ],
   '2026-07-28': [
+    'caching',
     'dns-rebinding-protection',
     'http-header-validation',
     'input-required-result-unsupported-methods',
     'input-required-result-validate-input',
+    'prompts-list',
+    'resources-list',
+    'sep-2164-resource-not-found',
     'server-sse-multiple-streams',
     'tools-list',
   ],
@@ -155,10 +174,10 @@ const runProgram = (program: string, args: string[]): Promise<Ran> =>
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
 
-/** Reads the checks of each scenario. The suite names folders `server-<scenario>-<time>`. */
+/** Reads the checks of each scenario. The suite names folders `server-<scenario>-<time>` or `authorization-server-…`. */
 async function readResults(results: string): Promise<Map<string, Json[]>> {
   const read = async (name: string): Promise<[string, Json[]]> => [
-    name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''),
+    name.replace(/^(?:authorization-)?server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''),
     recordsAt(JSON.parse(await readFile(join(results, name, 'checks.json'), 'utf8'))),
   ];
   return new Map(await Promise.all((await readdir(results)).map(read)));
@@ -202,6 +221,77 @@ for (const revision of Object.keys(PASSED))
         t.true(stateless.filter(({ status }) => status === 'SUCCESS').length >= 24, 'server-stateless');
     },
   );
+
+const COUNT = `
+  const [, , tokenizer, encoding, file] = process.argv;
+  const text = require('node:fs').readFileSync(file, 'utf8');
+  console.log(require(tokenizer).getEncoding(encoding).encode(text).length);
+`;
+
+test.serial('the list of all tools has at most 6,000 tokens', async (t) => {
+  t.timeout(900_000);
+  const packages = await tokenizer.get((line) => t.log(line));
+  const owner = await newOwner(stack);
+  const app = await connected(stack.baseUrl, owner, 'App', [
+    ['scopes', 'tools'],
+    ['scopes', 'account'],
+  ]);
+  await using connection = await app.connect();
+  const { tools } = await connection.client.listTools();
+  t.is(tools.length, (await loadRegistry()).size + ACCOUNT_TOOLS.length);
+  const file = join(folder, 'tools.json');
+  await writeFile(file, JSON.stringify({ tools }));
+  for (const encoding of ['cl100k_base', 'o200k_base']) {
+    const program = join(folder, 'count.cjs');
+    await writeFile(program, COUNT);
+    const { stdout, stderr } = await runProgram(program, [
+      join(packages, 'node_modules/js-tiktoken'),
+      encoding,
+      file,
+    ]);
+    t.true(Number(stdout) > 0 && Number(stdout) <= 6000, `${encoding}: ${stdout}${stderr}`);
+  }
+});
+
+test.serial('the scenarios of the conformance suite for authorization servers pass', async (t) => {
+  t.timeout(900_000);
+  const packages = await mcpConformance.get((line) => t.log(line));
+  const owner = await newOwner(stack);
+  const port = await freePort();
+  const registered = await fetch(`${stack.baseUrl}/api/auth/oauth2/register`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ client_name: 'Suite', redirect_uris: [`http://127.0.0.1:${port}/callback`] }),
+  });
+  const output = join(folder, 'authorization');
+  const options = {
+    '--url': `${stack.baseUrl}/api/auth`,
+    '--client-id': String(recordAt(await registered.json()).client_id),
+    '--resource': `${stack.baseUrl}/mcp`,
+    '--port': String(port),
+    '--output-dir': output,
+  };
+  const suite = spawn(
+    process.execPath,
+    [join(packages, 'node_modules/.bin/conformance'), 'authorization', ...Object.entries(options).flat()],
+    {
+      cwd: folder,
+      env: { ...machineEnv(), HOME: folder },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: LIMIT_MS,
+    },
+  );
+  t.teardown(() => suite.kill('SIGKILL'));
+  const ended = once(suite, 'exit');
+  for await (const line of createInterface({ input: suite.stdout }))
+    if (line.startsWith(`${stack.baseUrl}/`)) await fetch(await approve(owner, line));
+  t.deepEqual(await ended, [0, null]);
+  const results = await readResults(output);
+  t.deepEqual([...results].map(([name, checks]) => [name, checks.map(({ status }) => status)]).sort(), [
+    ['authorization-code-grant', ['SUCCESS']],
+    ['authorization-server-metadata-endpoint', ['SUCCESS', 'SUCCESS']],
+  ]);
+});
 
 for (const era of ERAS)
   test.serial(`${era} Inspector: lists tools, calls them and shows refusals`, async (t) => {

@@ -500,7 +500,7 @@ test.serial('an owner connects an agent, revokes it, and signs the command in', 
   const callback = createServer((_request, response) => response.end('Connected'));
   await once(callback.listen(0, '127.0.0.1'), 'listening');
   const { port } = recordAt(callback.address());
-  const app = oauthClient(stack.baseUrl, 'Assistant', `http://127.0.0.1:${port}/callback`);
+  const app = oauthClient(stack.baseUrl, 'Assistant', { redirectUrl: `http://127.0.0.1:${port}/callback` });
   await app.connect().catch(() => undefined);
   const owner = freshCredentials();
   await signUp(stack.baseUrl, owner);

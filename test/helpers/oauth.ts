@@ -18,6 +18,8 @@ export const REDIRECT_URL = 'http://127.0.0.1:7777/callback';
 export class MemoryProvider implements OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: OAuthClientMetadata;
+  /** URL of a Client ID Metadata Document, which the client uses as its id instead of registering itself. */
+  clientMetadataUrl?: string;
   client: StoredOAuthClientInformation | undefined;
   stored: StoredOAuthTokens | undefined;
   /** Where the application would open a browser. */
@@ -68,8 +70,13 @@ export interface OauthClient {
   finish(callback: URL): Promise<void>;
 }
 
-export function oauthClient(baseUrl: string, name: string, redirectUrl = REDIRECT_URL): OauthClient {
+export function oauthClient(
+  baseUrl: string,
+  name: string,
+  { redirectUrl = REDIRECT_URL, documentUrl }: { redirectUrl?: string; documentUrl?: string } = {},
+): OauthClient {
   const provider = new MemoryProvider(name, redirectUrl);
+  if (documentUrl !== undefined) provider.clientMetadataUrl = documentUrl;
   const open = () => new StreamableHTTPClientTransport(new URL('/mcp', baseUrl), { authProvider: provider });
   let last = open();
   return {

@@ -8,3 +8,6 @@ export const mcpConformance = npmPackages(
 );
 
 export const mcpInspector = npmPackages('mcp-inspector', ['@modelcontextprotocol/inspector@2.12.0'], 30);
+
+/** Tokenizers of OpenAI's models, by which the size of the list of tools is measured. */
+export const tokenizer = npmPackages('tokenizer', ['js-tiktoken@1.0.21'], 10);

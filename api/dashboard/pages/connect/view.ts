@@ -41,6 +41,11 @@ function destination(address: string): string {
   return host === '' ? `a program on your device (${protocol})` : host;
 }
 
+const origin = ({ clientHost }: ConnectRequest): Html =>
+  clientHost === null
+    ? html`The application chose this name itself.`
+    : html`The application belongs to <strong>${typed(clientHost)}</strong> and chose this name itself.`;
+
 const LABELS = { ...KEY_LABELS, scopes: 'Permit the application to' };
 
 /** Asks the owner whether an OAuth client may use the account, and within which limits. */
@@ -59,7 +64,7 @@ export function connectPage({ viewer, request, draft, toolNames, query, ...page 
     title: 'Connect an application',
     main: html`${alert(failure, LABELS)}
 <p class="lead"><strong>${typed(request.clientName)}</strong> asks to use your account ${typed(viewer.user.email)}.</p>
-<p>The application chose this name itself. Connect it only if you have just started this in the application. Afterwards you
+<p>${origin(request)} Connect it only if you have just started this in the application. Afterwards you
 are sent to <strong>${typed(destination(request.redirectUri))}</strong>.</p>
 ${postForm({
   action: `${CONNECT_PATH}${query}`,
