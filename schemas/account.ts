@@ -1,5 +1,5 @@
 import {
-  account,
+  accountDetails,
   call,
   delivery,
   event,
@@ -30,7 +30,7 @@ export const getAccount = defineOperation({
   summary: 'Get balance and settings',
   tag: TAG,
   auth: 'account',
-  success: { status: 200, schema: account },
+  success: { status: 200, schema: accountDetails },
   errors: [],
 });
 

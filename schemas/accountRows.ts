@@ -27,6 +27,36 @@ export const account = {
   additionalProperties: false,
 } as const;
 
+/** The account with what its jobs take up. */
+export const accountDetails = {
+  ...account,
+  properties: {
+    ...account.properties,
+    jobs: {
+      type: 'object',
+      description:
+        'Jobs that have not ended, and what jobs have stored in the last 72 hours, with the limits of both.',
+      properties: {
+        open: { type: 'integer', description: 'Jobs that wait or run.' },
+        maxOpen: { type: 'integer', description: 'Maximum number of jobs that wait or run.' },
+        storedBytes: {
+          type: 'integer',
+          description: 'Bytes of inputs and results of jobs; 0 if the installation has no limits.',
+        },
+        maxStoredBytes: {
+          type: ['integer', 'null'],
+          description:
+            'Number of bytes from which on new jobs are refused; null if the installation has no limits.',
+        },
+      },
+      required: ['open', 'maxOpen', 'storedBytes', 'maxStoredBytes'],
+      additionalProperties: false,
+    },
+  },
+  required: [...account.required, 'jobs'],
+} as const;
+export type JobUsage = FromSchema<typeof accountDetails>['jobs'];
+
 const phase = (description: string) => ({ type: ['integer', 'null'], description }) as const;
 
 /** The phases of a call, in their order. */

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { getAccount, listCalls, listEvents, listRefusals } from '../../schemas/account.ts';
+import type { JobUsage } from '../../schemas/accountRows.ts';
 import { invalidInput } from '../../schemas/errors.ts';
 import type { Lists } from '../../store/accounts/lists.ts';
 import { Download, type Serve } from '../http/operation.ts';
@@ -16,6 +17,7 @@ interface Dependencies {
   lists: Lists;
   keys: Keys;
   webhooks: Webhooks;
+  jobUsage(accountId: string): Promise<JobUsage>;
 }
 
 /**
@@ -31,9 +33,12 @@ function asDate(name: string, text: string | undefined): Date | undefined {
 }
 
 export function accountRoutes(serve: Serve, deps: Dependencies): void {
-  const { lists } = deps;
+  const { lists, jobUsage } = deps;
 
-  serve(getAccount, async ({ caller }) => accountRow(caller.account));
+  serve(getAccount, async ({ caller: { account } }) => ({
+    ...accountRow(account),
+    jobs: await jobUsage(account._id),
+  }));
 
   serve(listCalls, async ({ caller, query, as }) => {
     const { from, to, tool, state, key, ...page } = query;

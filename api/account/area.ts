@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
 import type { CallContents } from '../../store/calls/callContents.ts';
+import { createJobUsage } from '../../store/jobs/jobUsage.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { Sessions } from '../auth/sessions.ts';
@@ -21,7 +22,7 @@ interface Services {
 
 /** Creates the Account API: keys, ledger, calls, events and webhook endpoints of an account. */
 export function createAccountArea(core: ApiCore, services: Services) {
-  const { registry, store, accounts, apiKeys, lists, limits } = core;
+  const { env, registry, store, accounts, apiKeys, lists, limits } = core;
   const { auth, sessions, webhooks, contents } = services;
   const keys = createKeys({
     lists,
@@ -41,7 +42,7 @@ export function createAccountArea(core: ApiCore, services: Services) {
         session: sessions.callerFromSession,
       });
       const serve = createServe(router, { authenticate, rateLimit: limits.rateLimit });
-      accountRoutes(serve, { lists, keys, webhooks });
+      accountRoutes(serve, { lists, keys, webhooks, jobUsage: createJobUsage(store, env.RATE_LIMIT) });
     },
   };
 }

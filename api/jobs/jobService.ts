@@ -109,7 +109,7 @@ export function createJobService(deps: Dependencies): JobService {
   }
 
   async function assertRoom(accountId: string): Promise<void> {
-    if (await jobs.isFull(accountId))
+    if ((await jobs.countOpen(accountId)) >= MAX_OPEN_JOBS)
       throw new ServiceError('limit_reached', {
         detail: `At most ${MAX_OPEN_JOBS} jobs of an account wait or run at the same time.`,
       });

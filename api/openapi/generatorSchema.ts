@@ -1,5 +1,5 @@
 import {
-  account,
+  accountDetails,
   call,
   delivery,
   event,
@@ -35,7 +35,7 @@ type Json = Record<string, unknown>;
  * its own name: a Python generator would declare one variable twice.
  */
 const NAMED: Readonly<Record<string, object>> = {
-  Account: account,
+  Account: accountDetails,
   Call: call,
   RefusedRequests: refusal,
   LedgerEntry: ledgerEntry,

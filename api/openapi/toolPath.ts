@@ -1,5 +1,5 @@
 import { creditsOf } from '../../schemas/callErrors.ts';
-import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
+import { type PropertySchema, secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { kebab } from '../calls/answer.ts';
 import { codesOfTool } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
@@ -76,12 +76,22 @@ function success(tool: ToolDefinition): Json {
   };
 }
 
+/** Whether jobs can call the tool: the input of a job is stored, and secrets never are. */
+const isJob = (tool: ToolDefinition): boolean => secretFields(tool).length === 0;
+
+/**
+ * Only the description says it: a second response of 2xx would make the result of each method in generated clients either of
+ * two types. For them, `createJob` is an operation of its own.
+ */
+const PREFER =
+  'With the header `Prefer: respond-async` (RFC 7240), the call becomes a job, as by `createJob`: the response is 202 with the job.';
+
 export const toolPath = (tool: ToolDefinition, shared: SharedResponses): Json => ({
   post: {
     operationId: camel(tool.name),
     tags: ['Tools'],
     summary: `${tool.title} (${creditsOf(tool.price)})`,
-    description: tool.description,
+    description: isJob(tool) ? `${tool.description}\n\n${PREFER}` : tool.description,
     'x-price': tool.price,
     'x-pool': tool.pool,
     security: [{ toolKey: [] }],

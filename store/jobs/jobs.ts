@@ -55,8 +55,8 @@ export interface Jobs {
   find(accountId: string, id: string): Promise<JobDoc | null>;
   findByKey(accountId: string, key: string): Promise<JobDoc | null>;
   list(accountId: string, filter: JobFilter, page: PageRequest): Promise<Page<JobDoc>>;
-  /** Whether the account has as many jobs that wait or run as it may. */
-  isFull(accountId: string): Promise<boolean>;
+  /** Counts the jobs of the account that wait or run, up to `MAX_OPEN_JOBS`. */
+  countOpen(accountId: string): Promise<number>;
   /** Returns up to `count` jobs of an account that wait for this pool, the oldest first. */
   queued(accountId: string, pool: Pool, count: number, without: readonly string[]): Promise<QueuedJob[]>;
   /** Returns those of these jobs that have not ended. */
@@ -156,13 +156,8 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
         page,
       ),
 
-    async isFull(accountId) {
-      const open = await jobs.countDocuments(
-        { accountId, state: { $in: [...OPEN] } },
-        { limit: MAX_OPEN_JOBS },
-      );
-      return open >= MAX_OPEN_JOBS;
-    },
+    countOpen: (accountId) =>
+      jobs.countDocuments({ accountId, state: { $in: [...OPEN] } }, { limit: MAX_OPEN_JOBS }),
 
     async queued(accountId, pool, count, without) {
       if (count <= 0) return [];

@@ -13,13 +13,16 @@ const INSTALLATION = 'all';
 export interface JobStorage {
   /** Returns the seconds until the account may store more; null if it may now. */
   isFull(accountId: string): Promise<number | null>;
+  /** Returns what the account has stored in bytes, rounded up to KB; 0 without limits. */
+  usedBytes(accountId: string): Promise<number>;
   /** Counts an input or a result of this many bytes. */
   add(accountId: string, bytes: number): Promise<void>;
 }
 
 /** Creates the limit, which all processes share. @param limit null disables it */
 export function createJobStorage(store: Store, limit: RateLimit | null): JobStorage {
-  if (limit === null) return { isFull: async () => null, add: async () => undefined };
+  if (limit === null)
+    return { isFull: async () => null, usedBytes: async () => 0, add: async () => undefined };
   const seconds = JOB_KEPT_HOURS * 3600;
   const own = createCounter(store, { name: 'kept-jobs', max: JOBS_KB.account, seconds });
   const all = createCounter(store, { name: 'kept-jobs-of', max: JOBS_KB.installation, seconds });
@@ -32,6 +35,7 @@ export function createJobStorage(store: Store, limit: RateLimit | null): JobStor
       ];
       return full.length === 0 ? null : Math.max(...full.map(secondsLeft));
     },
+    usedBytes: async (accountId) => ((await own.get(accountId))?.consumedPoints ?? 0) * KB,
     async add(accountId, bytes) {
       const size = Math.ceil(bytes / KB);
       await Promise.all([own.penalty(accountId, size), all.penalty(INSTALLATION, size)]);

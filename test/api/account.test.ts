@@ -91,6 +91,7 @@ test('the account object has all documented fields', async (t) => {
     available: 40,
     lowThreshold: 25,
     monthlyAllowance: 0,
+    jobs: { open: 0, maxOpen: 1000, storedBytes: 0, maxStoredBytes: null },
   });
 });
 

@@ -12,6 +12,7 @@ import { ERRORS } from '../../schemas/errors.ts';
 import { EVENT_KINDS } from '../../schemas/events.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { secretFields } from '../../schemas/tool.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { agentConnections, KEY_VARIABLE } from '../helpers/agentClients.ts';
 import { runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
@@ -137,6 +138,8 @@ test('a tool lists its price, headers, errors by status and raw types', (t) => {
   for (const [name, tool] of registry) {
     const post = recordAt(spec, 'paths', `/api/v1/tools/${name}`, 'post');
     t.is(post['x-price'], tool.price);
+    const isJob = secretFields(tool).length === 0;
+    t.is(String(post.description).includes('`Prefer: respond-async`'), isJob, name);
     t.deepEqual(
       recordsAt(post.parameters).map((parameter) => recordAt(resolve(parameter)).name),
       ['Idempotency-Key', 'X-Max-Credits'],

@@ -1135,6 +1135,17 @@ class WordToPdfOutput(TypedDict):
     """Size of the PDF in bytes."""
 
 
+class AccountJobs(TypedDict):
+    open: int
+    """Jobs that wait or run."""
+    maxOpen: int
+    """Maximum number of jobs that wait or run."""
+    storedBytes: int
+    """Bytes of inputs and results of jobs; 0 if the installation has no limits."""
+    maxStoredBytes: Union[int, None]
+    """Number of bytes from which on new jobs are refused; null if the installation has no limits."""
+
+
 class Account(TypedDict):
     id: str
     """Id of the account."""
@@ -1150,6 +1161,8 @@ class Account(TypedDict):
     """Balance below which `credits.low` fires."""
     monthlyAllowance: int
     """Credits granted each month."""
+    jobs: "AccountJobs"
+    """Jobs that have not ended, and what jobs have stored in the last 72 hours, with the limits of both."""
 
 
 class CallPhases(TypedDict):

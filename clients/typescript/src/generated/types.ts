@@ -1321,6 +1321,17 @@ export interface Account {
   lowThreshold: number;
   /** Credits granted each month. */
   monthlyAllowance: number;
+  /** Jobs that have not ended, and what jobs have stored in the last 72 hours, with the limits of both. */
+  jobs: {
+    /** Jobs that wait or run. */
+    open: number;
+    /** Maximum number of jobs that wait or run. */
+    maxOpen: number;
+    /** Bytes of inputs and results of jobs; 0 if the installation has no limits. */
+    storedBytes: number;
+    /** Number of bytes from which on new jobs are refused; null if the installation has no limits. */
+    maxStoredBytes: number | null;
+  };
 }
 
 export interface Call {
