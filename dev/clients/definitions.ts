@@ -96,6 +96,10 @@ export async function readDefinitions(): Promise<Definitions> {
     hasSecrets: secretFields(tool).length > 0,
   }));
   const operations = OPERATIONS.filter(({ auth }) => auth === 'account').map(clientOperation);
+  // The clients have methods of their own for jobs.
+  const jobs = OPERATIONS.filter(({ auth, query }) => auth === 'tools' && query !== undefined).map(
+    (operation) => ({ operation, query: `${typeName(operation.id)}Query` }),
+  );
   const events = EVENT_KINDS.map((kind) => ({
     name: `${typeName(kind)}Event`,
     schema: envelope(kind),
@@ -109,7 +113,7 @@ export async function readDefinitions(): Promise<Definitions> {
     ...[...namedSchemas].flatMap(([schema, name]) =>
       isObjectSchema(schema) ? [{ name, schema, about: '' }] : [],
     ),
-    ...operations.flatMap(({ operation, query }) =>
+    ...[...operations, ...jobs].flatMap(({ operation, query }) =>
       query === null || operation.query === undefined
         ? []
         : [

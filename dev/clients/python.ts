@@ -3,6 +3,7 @@ import { REMEDIES } from '../../api/openapi/remedies.ts';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
 import { type ClientOperation, type ClientTool, type Definitions, NOTICE, typeName } from './definitions.ts';
 
 const HEAD = `# ${NOTICE}\n`;
@@ -156,14 +157,14 @@ interface Style {
 const SYNC: Style = { def: 'def', wait: '', iterator: 'Iterator' };
 const ASYNC: Style = { def: 'async def', wait: 'await ', iterator: 'AsyncIterator' };
 
+const fileFields = ({ data, mimeType, fileName }: NonNullable<ToolDefinition['raw']>): string =>
+  `FileFields(${literal(data)}, ${literal(mimeType)}, ${literal(fileName ?? null)})`;
+
 function toolMethod({ tool, input, output, hasSecrets }: ClientTool, { def, wait }: Style): string {
   const { name, title, price, description, raw } = tool;
   const info = `ToolInfo(${literal(name)}, ${literal(hasSecrets)})`;
   const result = raw === undefined ? `Result[${output}]` : `FileResult[${output}]`;
-  const fields =
-    raw === undefined
-      ? ''
-      : `FileFields(${literal(raw.data)}, ${literal(raw.mimeType)}, ${literal(raw.fileName ?? null)}), `;
+  const fields = raw === undefined ? '' : `${fileFields(raw)}, `;
   return `    ${def} ${snake(name)}(
         self,
         input: ${input},
@@ -203,14 +204,19 @@ const imports = (names: Iterable<string>): string =>
 /** Classes with a method for each tool, one of them for asyncio. */
 export const pythonToolsFile = ({
   tools,
-}: Definitions): string => `${HEAD}from typing import Any, Literal, Optional, Union
+}: Definitions): string => `${HEAD}from typing import Any, Dict, Literal, Optional, Union
 
 from ._result import CallOptions, FileFields, FileResult, Result, ToolInfo
 ${imports(tools.flatMap(({ input, output }) => [input, output]))}
 
 ${toolClass('ToolMethods', tools, SYNC)}
 
-${toolClass('AsyncToolMethods', tools, ASYNC)}`;
+${toolClass('AsyncToolMethods', tools, ASYNC)}
+
+JOB_FILES: Dict[str, FileFields] = {
+${tools.flatMap(({ tool: { name, raw }, hasSecrets }) => (raw === undefined || hasSecrets ? [] : [`    ${literal(name)}: ${fileFields(raw)},\n`])).join('')}}
+"""The fields that form the file of a tool, by the name of the tool."""
+`;
 
 function operationMethod(it: ClientOperation, { def, wait, iterator }: Style): string {
   const { operation, hasId, query, body, result, isList } = it;

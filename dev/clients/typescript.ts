@@ -136,6 +136,17 @@ const imports = (names: Iterable<string>): string =>
     .map((name) => `  ${name},\n`)
     .join('')}} from './types.ts';\n`;
 
+/** The types of the tools that jobs can call, and the files in their outputs. */
+const jobTypes = (tools: readonly ClientTool[]): string => `
+/** Input and output of each tool that jobs can call, by its name. */
+export interface JobTypes {
+${tools.map(({ tool, input, output }) => `  ${literal(tool.name)}: { input: ${input}; output: ${output} };\n`).join('')}}
+
+/** The fields that form the file of a tool, by the name of the tool. */
+export const JOB_FILES: Readonly<Record<string, FileFields>> = {
+${tools.flatMap(({ tool: { name, raw } }) => (raw === undefined ? [] : [`  ${literal(name)}: ${literal(raw)},\n`])).join('')}};
+`;
+
 /** A class with a method for each tool. */
 export const toolsFile = ({ tools }: Definitions): string => `${HEAD}
 import type { CallOptions } from '../options.ts';
@@ -152,7 +163,7 @@ export abstract class ToolMethods {
   ): Promise<FileResult<T>>;
 
 ${tools.map(toolMethod).join('\n')}}
-`;
+${jobTypes(tools.filter(({ hasSecrets }) => !hasSecrets))}`;
 
 function operationMethod({ operation, hasId, query, body, result, isList }: ClientOperation): string {
   const { id, method, path, summary, description = '' } = operation;

@@ -1,29 +1,8 @@
 import { ToolMethods } from './generated/tools.ts';
+import { Jobs } from './jobs.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
-import {
-  type Credits,
-  type FileFields,
-  type FileResult,
-  fileOf,
-  type Result,
-  type ToolInfo,
-} from './result.ts';
-import { createTransport, type Success, type Transport } from './transport.ts';
-
-const numberOf = (headers: Headers, name: string): number | null => {
-  const text = headers.get(name);
-  return text === null || text === '' ? null : Number(text);
-};
-
-/**
- * Credits of the call. The service reports 0 for a replay; a replay under the client's own key is the result of an earlier
- * attempt of the same call, which was charged.
- */
-function creditsOf(headers: Headers, isOwnReplay: boolean): Credits {
-  const cost = numberOf(headers, 'X-Credits-Cost') ?? 0;
-  const charged = isOwnReplay ? cost : (numberOf(headers, 'X-Credits-Charged') ?? cost);
-  return { cost, charged, left: numberOf(headers, 'X-Credits-Remaining') };
-}
+import { type FileFields, type FileResult, fileOf, type Result, resultOf, type ToolInfo } from './result.ts';
+import { createTransport, type Transport } from './transport.ts';
 
 function headersOf({ maxCredits }: CallOptions, idempotencyKey: string | null): Record<string, string> {
   return {
@@ -36,11 +15,14 @@ function headersOf({ maxCredits }: CallOptions, idempotencyKey: string | null): 
 /** Client of the tools. Its methods throw `ApiError`, `ConnectionError`, `TimeoutError` and `AbortedError`. */
 export class UtilityTools extends ToolMethods {
   readonly #send: Transport;
+  /** Calls that run later and whose results wait for you. */
+  readonly jobs: Jobs;
 
   /** @throws TypeError if the key is missing or the URL is not valid */
   constructor(options: ClientOptions) {
     super();
     this.#send = createTransport(options);
+    this.jobs = new Jobs(this.#send);
   }
 
   protected override async run<T extends object>(
@@ -76,17 +58,4 @@ export class UtilityTools extends ToolMethods {
     const result = await this.run<T>(tool, input, options);
     return { ...result, file: fileOf(tool, fields, result.output) };
   }
-}
-
-function resultOf<T>({ headers, body }: Success, idempotencyKey: string | null, ownKey: boolean): Result<T> {
-  const replayed = headers.get('Idempotent-Replayed') === 'true';
-  // The service guarantees the schema of a success.
-  const output: T = JSON.parse(body);
-  return {
-    output,
-    credits: creditsOf(headers, replayed && ownKey),
-    requestId: headers.get('X-Request-Id') ?? '',
-    idempotencyKey,
-    replayed,
-  };
 }

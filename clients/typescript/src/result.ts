@@ -1,3 +1,5 @@
+import type { Success } from './transport.ts';
+
 /** The properties of a tool that the client needs. */
 export interface ToolInfo {
   name: string;
@@ -79,4 +81,41 @@ export function fileOf(tool: ToolInfo, fields: FileFields, output: object): Tool
   const named = fields.fileName === undefined ? undefined : values.get(fields.fileName);
   const name = typeof named === 'string' ? named : `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
   return new ToolFile(String(values.get(fields.data)), mimeType, name);
+}
+
+const numberOf = (headers: Headers, name: string): number | null => {
+  const text = headers.get(name);
+  return text === null || text === '' ? null : Number(text);
+};
+
+/**
+ * Credits of the call. The service reports 0 for a replay; a replay under the client's own key is the result of an earlier
+ * attempt of the same call, which was charged.
+ */
+function creditsOf(headers: Headers, isOwnReplay: boolean): Credits {
+  const cost = numberOf(headers, 'X-Credits-Cost') ?? 0;
+  const charged = isOwnReplay ? cost : (numberOf(headers, 'X-Credits-Charged') ?? cost);
+  return { cost, charged, left: numberOf(headers, 'X-Credits-Remaining') };
+}
+
+/**
+ * Reads the result of a successful response.
+ *
+ * @param ownKey true if the client has generated the idempotency key
+ */
+export function resultOf<T>(
+  { headers, body }: Success,
+  idempotencyKey: string | null,
+  ownKey: boolean,
+): Result<T> {
+  const replayed = headers.get('Idempotent-Replayed') === 'true';
+  // The service guarantees the schema of a success.
+  const output: T = JSON.parse(body);
+  return {
+    output,
+    credits: creditsOf(headers, replayed && ownKey),
+    requestId: headers.get('X-Request-Id') ?? '',
+    idempotencyKey,
+    replayed,
+  };
 }

@@ -21,6 +21,8 @@ export interface Repeatable {
    * the key when it detects that the connection of the earlier attempt was lost.
    */
   keyIsFreed: boolean;
+  /** Code of an error that every repetition would get again: that of the failed job whose result is requested. */
+  finalCode?: string;
 }
 
 /**
@@ -31,10 +33,11 @@ export interface Repeatable {
  */
 export function mayRetry(
   error: ApiError | ConnectionError,
-  { always, keyIsFreed }: Repeatable,
+  { always, keyIsFreed, finalCode }: Repeatable,
   isUncertain: boolean,
 ): boolean {
   if (error instanceof ApiError) {
+    if (error.code === finalCode) return false;
     if (error.code === 'idempotency_key_used') return keyIsFreed && isUncertain;
     return TRANSIENT.includes(error.code) && (always || error.status === 429 || error.status === 503);
   }

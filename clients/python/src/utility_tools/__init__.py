@@ -11,20 +11,24 @@ from ._errors import (
     UtilityToolsError,
     WebhookVerificationError,
 )
+from ._jobs import AsyncJobs, Jobs
 from ._remedies import ErrorCode
-from ._result import Credits, FileResult, Result, ToolFile
+from ._result import Credits, FileResult, JobResult, Result, ToolFile
 from ._webhooks import verify_webhook
 
 __all__ = [
     "ApiConnectionError",
     "ApiError",
     "ApiTimeoutError",
+    "AsyncJobs",
     "AsyncUtilityTools",
     "AsyncUtilityToolsAccount",
     "Credits",
     "ErrorCode",
     "Fault",
     "FileResult",
+    "JobResult",
+    "Jobs",
     "Result",
     "ToolFile",
     "UtilityTools",

@@ -4,33 +4,13 @@ from __future__ import annotations
 
 from types import TracebackType
 from typing import Any, AsyncIterator, Iterator, Mapping, Optional, Type
-from urllib.parse import urlencode
 
 from ._account_methods import AccountMethods, AsyncAccountMethods
-from ._retries import Request, settings_of
+from ._rest import async_rows, request_of, rows
+from ._retries import settings_of
 from ._transport import AsyncTransport, Transport
 
 _LEDGER = "/api/v1/account/ledger"
-
-
-def _request_of(method: str, path: str, body: Any = None, accept: str = "application/json") -> Request:
-    return Request(
-        method=method,
-        path=path,
-        headers={},
-        body=body,
-        accept=accept,
-        is_tool=False,
-        idempotency_key=None,
-        # A POST creates something each time.
-        always=method != "POST",
-        key_is_freed=False,
-    )
-
-
-def _page(path: str, query: Optional[Mapping[str, Any]], cursor: Optional[str]) -> Request:
-    parameters = {**(query or {}), **({} if cursor is None else {"cursor": cursor})}
-    return _request_of("GET", f"{path}?{urlencode(parameters)}" if parameters else path)
 
 
 class UtilityToolsAccount(AccountMethods):
@@ -67,20 +47,14 @@ class UtilityToolsAccount(AccountMethods):
 
     def statement(self) -> str:
         """Returns the whole statement as CSV (RFC 4180) with a header line."""
-        return self._transport.send(_request_of("GET", _LEDGER, accept="text/csv")).text
+        return self._transport.send(request_of("GET", _LEDGER, accept="text/csv")).text
 
     def _request(self, method: str, path: str, body: Any = None) -> Any:
-        response = self._transport.send(_request_of(method, path, body))
+        response = self._transport.send(request_of(method, path, body))
         return None if response.status_code == 204 else response.json()
 
     def _list(self, path: str, query: Optional[Mapping[str, Any]]) -> Iterator[Any]:
-        cursor: Optional[str] = None
-        while True:
-            page = self._transport.send(_page(path, query, cursor)).json()
-            yield from page["items"]
-            cursor = page["nextCursor"]
-            if cursor is None:
-                return
+        return rows(self._transport, path, query)
 
 
 class AsyncUtilityToolsAccount(AsyncAccountMethods):
@@ -117,18 +91,11 @@ class AsyncUtilityToolsAccount(AsyncAccountMethods):
 
     async def statement(self) -> str:
         """Returns the whole statement as CSV (RFC 4180) with a header line."""
-        return (await self._transport.send(_request_of("GET", _LEDGER, accept="text/csv"))).text
+        return (await self._transport.send(request_of("GET", _LEDGER, accept="text/csv"))).text
 
     async def _request(self, method: str, path: str, body: Any = None) -> Any:
-        response = await self._transport.send(_request_of(method, path, body))
+        response = await self._transport.send(request_of(method, path, body))
         return None if response.status_code == 204 else response.json()
 
-    async def _list(self, path: str, query: Optional[Mapping[str, Any]]) -> AsyncIterator[Any]:
-        cursor: Optional[str] = None
-        while True:
-            page = (await self._transport.send(_page(path, query, cursor))).json()
-            for row in page["items"]:
-                yield row
-            cursor = page["nextCursor"]
-            if cursor is None:
-                return
+    def _list(self, path: str, query: Optional[Mapping[str, Any]]) -> AsyncIterator[Any]:
+        return async_rows(self._transport, path, query)

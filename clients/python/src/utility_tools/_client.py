@@ -6,9 +6,8 @@ import uuid
 from types import TracebackType
 from typing import Any, Dict, Optional, Tuple, Type
 
-import httpx
-
-from ._result import CallOptions, Credits, FileFields, FileResult, Result, ToolInfo, with_file
+from ._jobs import AsyncJobs, Jobs
+from ._result import CallOptions, FileFields, FileResult, Result, ToolInfo, result_of, with_file
 from ._retries import Request, settings_of
 from ._tools import AsyncToolMethods, ToolMethods
 from ._transport import AsyncTransport, Transport
@@ -37,23 +36,6 @@ def _request_of(tool: ToolInfo, input: Any, options: CallOptions) -> Tuple[Reque
     return request, own_key
 
 
-def _result_of(response: httpx.Response, request: Request, own_key: bool) -> Result[Any]:
-    headers = response.headers
-    replayed = headers.get("Idempotent-Replayed") == "true"
-    cost = int(headers.get("X-Credits-Cost", "0"))
-    # The service reports 0 for a replay; a replay under the client's own key is the result of an earlier attempt of the
-    # same call, which was charged.
-    charged = cost if replayed and own_key else int(headers.get("X-Credits-Charged", cost))
-    left = headers.get("X-Credits-Remaining")
-    return Result(
-        output=response.json(),
-        credits=Credits(cost, charged, None if left is None else int(left)),
-        request_id=headers.get("X-Request-Id", ""),
-        idempotency_key=request.idempotency_key,
-        replayed=replayed,
-    )
-
-
 class UtilityTools(ToolMethods):
     """Client of the tools. Its methods raise ApiError, ApiConnectionError and ApiTimeoutError.
 
@@ -70,6 +52,8 @@ class UtilityTools(ToolMethods):
         timeout: float = 300.0,
     ) -> None:
         self._transport = Transport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+        self.jobs = Jobs(self._transport)
+        """Calls that run later and whose results wait for you."""
 
     def close(self) -> None:
         """Closes the connections."""
@@ -88,7 +72,7 @@ class UtilityTools(ToolMethods):
 
     def _run(self, tool: ToolInfo, input: Any, options: CallOptions) -> Result[Any]:
         request, own_key = _request_of(tool, input, options)
-        return _result_of(self._transport.send(request, options.timeout), request, own_key)
+        return result_of(self._transport.send(request, options.timeout), request.idempotency_key, own_key)
 
     def _run_for_file(
         self, tool: ToolInfo, fields: FileFields, input: Any, options: CallOptions
@@ -112,6 +96,8 @@ class AsyncUtilityTools(AsyncToolMethods):
         timeout: float = 300.0,
     ) -> None:
         self._transport = AsyncTransport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+        self.jobs = AsyncJobs(self._transport)
+        """Calls that run later and whose results wait for you."""
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -130,7 +116,7 @@ class AsyncUtilityTools(AsyncToolMethods):
 
     async def _run(self, tool: ToolInfo, input: Any, options: CallOptions) -> Result[Any]:
         request, own_key = _request_of(tool, input, options)
-        return _result_of(await self._transport.send(request, options.timeout), request, own_key)
+        return result_of(await self._transport.send(request, options.timeout), request.idempotency_key, own_key)
 
     async def _run_for_file(
         self, tool: ToolInfo, fields: FileFields, input: Any, options: CallOptions

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Optional, TypeVar, Union
 from urllib.parse import quote
 
+import httpx
+
 T = TypeVar("T")
 
 # Files in outputs are strings of megabytes, which would fill logs and terminals.
@@ -107,24 +109,51 @@ class FileResult(Result[T]):
     file: ToolFile
 
 
-def with_file(result: Result[Any], tool: ToolInfo, fields: FileFields) -> FileResult[Any]:
-    """Adds the decoded file to a result."""
-    output = result.output
+@dataclass(frozen=True, repr=False)
+class JobResult(Result[T]):
+    """The result of a job."""
+
+    file: Optional[ToolFile]
+    """The file, if the tool creates one."""
+
+
+def result_of(response: httpx.Response, idempotency_key: Optional[str], own_key: bool) -> Result[Any]:
+    """Reads the result of a successful response. `own_key`: the client has generated the idempotency key."""
+    headers = response.headers
+    replayed = headers.get("Idempotent-Replayed") == "true"
+    cost = int(headers.get("X-Credits-Cost", "0"))
+    # The service reports 0 for a replay; a replay under the client's own key is the result of an earlier attempt of the
+    # same call, which was charged.
+    charged = cost if replayed and own_key else int(headers.get("X-Credits-Charged", cost))
+    left = headers.get("X-Credits-Remaining")
+    return Result(
+        output=response.json(),
+        credits=Credits(cost, charged, None if left is None else int(left)),
+        request_id=headers.get("X-Request-Id", ""),
+        idempotency_key=idempotency_key,
+        replayed=replayed,
+    )
+
+
+def _file_of(output: Any, tool: ToolInfo, fields: FileFields) -> ToolFile:
     mime_type = output[fields.mime_type]
     name = None if fields.file_name is None else output[fields.file_name]
-    file = ToolFile(
+    return ToolFile(
         content=base64.b64decode(output[fields.data]),
         mime_type=mime_type,
         name=name or f"{tool.name}.{_EXTENSIONS.get(mime_type, 'bin')}",
     )
-    return FileResult(
-        output=output,
-        credits=result.credits,
-        request_id=result.request_id,
-        idempotency_key=result.idempotency_key,
-        replayed=result.replayed,
-        file=file,
-    )
+
+
+def with_file(result: Result[Any], tool: ToolInfo, fields: FileFields) -> FileResult[Any]:
+    """Adds the decoded file to a result."""
+    return FileResult(**vars(result), file=_file_of(result.output, tool, fields))
+
+
+def job_result(result: Result[Any], tool: ToolInfo, fields: Optional[FileFields]) -> JobResult[Any]:
+    """Adds the decoded file to the result of a job, if its tool creates one."""
+    file = None if fields is None else _file_of(result.output, tool, fields)
+    return JobResult(**vars(result), file=file)
 
 
 def path_of(template: str, id: str) -> str:

@@ -67,6 +67,8 @@ class Request:
     key_is_freed: bool
     """The tool has secret fields, so the service rejects a key that it has already seen. It releases the key when it detects
     that the connection of the earlier attempt was lost."""
+    final_code: Optional[str] = None
+    """Code of an error that every repetition would get again: that of the failed job whose result is requested."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ def _error_of(response: httpx.Response, request: Request) -> Union[ApiError, Api
 def _may_retry(error: Union[ApiError, ApiConnectionError], request: Request, is_uncertain: bool) -> bool:
     """After a 429 or 503 from the service itself, the request had no effect; after any other failure, it may have run."""
     if isinstance(error, ApiError):
+        if error.code == request.final_code:
+            return False
         if error.code == "idempotency_key_used":
             return request.key_is_freed and is_uncertain
         return error.code in _TRANSIENT and (request.always or error.status in (429, 503))

@@ -1669,6 +1669,22 @@ class ListAttemptsQuery(TypedDict, total=False):
     """Maximum number of rows in the response."""
 
 
+class ListJobsQuery(TypedDict, total=False):
+    """Parameters of `listJobs`."""
+
+    state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    """Only jobs in this state."""
+    limit: int
+    """Maximum number of rows in the response."""
+
+
+class GetJobQuery(TypedDict, total=False):
+    """Parameters of `getJob`."""
+
+    wait: int
+    """Seconds to hold the request until the state changes; 0 answers at once."""
+
+
 class CreditsLowEventData(TypedDict):
     balance: int
     """Balance of the account in credits."""

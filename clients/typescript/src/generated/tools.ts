@@ -394,3 +394,33 @@ export abstract class ToolMethods {
     return this.runForFile<WordToPdfOutput>({"name":"word-to-pdf","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);
   }
 }
+
+/** Input and output of each tool that jobs can call, by its name. */
+export interface JobTypes {
+  "broken-links": { input: BrokenLinksInput; output: BrokenLinksOutput };
+  "dns-lookup": { input: DnsLookupInput; output: DnsLookupOutput };
+  "gold-price": { input: GoldPriceInput; output: GoldPriceOutput };
+  "hash-text": { input: HashTextInput; output: HashTextOutput };
+  "html-to-image": { input: HtmlToImageInput; output: HtmlToImageOutput };
+  "http-request": { input: HttpRequestInput; output: HttpRequestOutput };
+  "image-upscale": { input: ImageUpscaleInput; output: ImageUpscaleOutput };
+  "pdf-metadata": { input: PdfMetadataInput; output: PdfMetadataOutput };
+  "ping": { input: PingInput; output: PingOutput };
+  "qr-generate": { input: QrGenerateInput; output: QrGenerateOutput };
+  "seo-meta": { input: SeoMetaInput; output: SeoMetaOutput };
+  "ssl-check": { input: SslCheckInput; output: SslCheckOutput };
+  "watermark-image": { input: WatermarkImageInput; output: WatermarkImageOutput };
+  "web-scrape": { input: WebScrapeInput; output: WebScrapeOutput };
+  "website-screenshot": { input: WebsiteScreenshotInput; output: WebsiteScreenshotOutput };
+  "word-to-pdf": { input: WordToPdfInput; output: WordToPdfOutput };
+}
+
+/** The fields that form the file of a tool, by the name of the tool. */
+export const JOB_FILES: Readonly<Record<string, FileFields>> = {
+  "html-to-image": {"data":"fileBase64","mimeType":"mimeType"},
+  "image-upscale": {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"},
+  "qr-generate": {"data":"imageBase64","mimeType":"mimeType"},
+  "watermark-image": {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"},
+  "website-screenshot": {"data":"fileBase64","mimeType":"mimeType"},
+  "word-to-pdf": {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"},
+};

@@ -1908,6 +1908,20 @@ export interface ListAttemptsQuery {
   limit?: number | undefined;
 }
 
+/** Parameters of `listJobs`. */
+export interface ListJobsQuery {
+  /** Only jobs in this state. */
+  state?: "queued" | "running" | "succeeded" | "failed" | "cancelled" | undefined;
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
+}
+
+/** Parameters of `getJob`. */
+export interface GetJobQuery {
+  /** Seconds to hold the request until the state changes; 0 answers at once. Default: 0. */
+  wait?: number | undefined;
+}
+
 /** A charge took the balance from 25 or more to below 25. */
 export interface CreditsLowEvent {
   /**
