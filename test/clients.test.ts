@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { GLOBAL_OPTIONS } from '../clients/typescript/src/cli/arguments.ts';
 import { flagOf } from '../clients/typescript/src/cli/command.ts';
@@ -82,6 +84,8 @@ test('the command lists every tool, and the help of a tool its fields', async (t
   for (const [name, tool] of await loadRegistry()) {
     t.true(out.includes(`  ${name} `), name);
     const help = (await command(name, '--help')).out;
+    for (const other of ['login', 'balance', 'calls', 'jobs', 'result', 'cancel', 'listen', 'completion'])
+      t.regex(out, new RegExp(`^ {2}${other}`, 'm'));
     for (const option of COMMANDS.find((it) => it.name === name)?.options ?? []) {
       t.true(Object.hasOwn(tool.input.properties, option.field));
       t.true(
@@ -103,12 +107,45 @@ test('the error of an invalid command line names the mistake', async (t) => {
     [['ping', '--host', 'a', '--count', 'many'], /--count takes a number/],
     [['hash-text', '--input', '/does/not/exist'], /cannot be read/],
     [['hash-text', '--text', 'a'], /UTILITY_TOOLS_API_KEY is not set/],
+    [['balance'], /UTILITY_TOOLS_ACCOUNT_KEY is not set/],
+    [['calls', '--limit', '0'], /--limit takes a positive integer/],
+    [['calls', '--state', 'wrong'], /--state is one of running, charged/],
+    [['result'], /takes one argument/],
+    [['jobs', 'more'], /takes no arguments/],
+    [['jobs', '--unknown'], /Unknown option '--unknown'/],
+    [['listen', '--forward', 'localhost:80'], /--forward takes an http or https URL/],
+    [['listen', '--forward', 'http://localhost', '--secret', 'x'], /whsec_/],
+    [['completion', 'tcsh'], /one of bash, zsh, fish/],
   ] as const) {
     const { code, out, progress } = await command(...args);
     t.is(code, EXIT.usage.code, args.join(' '));
     t.is(out, '');
     t.regex(progress, message);
   }
+});
+
+test('the version is that of the package', async (t) => {
+  const manifest = JSON.parse(
+    readFileSync(new URL('../clients/typescript/package.json', import.meta.url), 'utf8'),
+  );
+  t.is((await command('--version')).out, `${manifest.version}\n`);
+});
+
+test('bash completes commands, and the options of a tool', async (t) => {
+  const script = (await command('completion', 'bash')).out;
+  const complete = async (...words: string[]): Promise<string[]> => {
+    const state = `COMP_WORDS=(utility-tools ${words.join(' ')}); COMP_CWORD=${words.length}; _utility_tools`;
+    const { stdout } = await promisify(execFile)('bash', [
+      '-c',
+      `${script}${state}; printf '%s\n' "\${COMPREPLY[@]}"`,
+    ]);
+    return stdout.trim().split('\n');
+  };
+  t.deepEqual(await complete('hash'), ['hash-text']);
+  t.deepEqual(await complete('li'), ['listen']);
+  t.deepEqual(await complete('website-screenshot', '--full'), ['--full-page']);
+  t.deepEqual(await complete('hash-text', '--max'), ['--max-credits']);
+  t.deepEqual(await complete('calls', '--st'), ['--state']);
 });
 
 test('the README documents the exit codes', (t) => {

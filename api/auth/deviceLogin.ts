@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ApiKeys, NewKey } from '../../store/keys/apiKeys.ts';
-import { type DeviceLogins, hashDeviceCode } from '../../store/keys/deviceLogins.ts';
+import { type DeviceLogins, type DeviceOrigin, hashDeviceCode } from '../../store/keys/deviceLogins.ts';
 import type { Context } from '../http/context.ts';
 import { publicOrigin } from '../http/origin.ts';
 import { createActor } from './actor.ts';
+import { plainAddress } from './addressKey.ts';
 import { DEVICE_CLIENT, DEVICE_PATH, REDEEM_PATH, withCodeHash } from './devicePlugin.ts';
 import type { SendToAuth } from './sendToAuth.ts';
 
@@ -13,6 +14,9 @@ type Fields = Record<string, unknown>;
 
 /** Form of a device code: 32 bytes in base64url. */
 const DEVICE_CODE = /^[\w-]{43}$/;
+
+/** Maximum length of the name of a machine. */
+const DEVICE_LENGTH = 60;
 
 /** An answer to the command: JSON with a status. */
 export interface DeviceAnswer {
@@ -22,9 +26,12 @@ export interface DeviceAnswer {
 
 /** Sign-in of the command line (RFC 8628). The command gets an API key that the owner has approved on a page. */
 export interface DeviceLogin {
-  start(ctx: Context): Promise<DeviceAnswer>;
+  /** @param form the request of the command: scope of the key, name of the machine */
+  start(ctx: Context, form: URLSearchParams): Promise<DeviceAnswer>;
   /** Whether the signed-in user may approve this code, which then belongs to this user. */
   claim(ctx: Context, userCode: string): Promise<boolean>;
+  /** What the code signs in; null if it is unknown. */
+  originOf(userCode: string): Promise<DeviceOrigin | null>;
   approve(ctx: Context, userCode: string, key: NewKey): Promise<void>;
   deny(ctx: Context, userCode: string): Promise<void>;
   /** Answers with a new key once the owner has approved the code. The code is then used up. */
@@ -64,13 +71,20 @@ export function createDeviceLogin(deps: Dependencies): DeviceLogin {
   }
 
   return {
-    async start(ctx) {
+    async start(ctx, form) {
       const code = randomBytes(32).toString('base64url');
       const init = { method: 'POST', json: { client_id: DEVICE_CLIENT } } as const;
-      const response = await withCodeHash(hashDeviceCode(code), () => sendToAuth(ctx, 'device/code', init));
+      const hash = hashDeviceCode(code);
+      const response = await withCodeHash(hash, () => sendToAuth(ctx, 'device/code', init));
       const { user_code, expires_in, interval } = await fieldsOf(response);
       if (!response.ok || typeof user_code !== 'string')
         throw new Error(`better-auth responded to device/code with ${response.status}`);
+      await logins.setOrigin(hash, {
+        scope: form.get('scope') === 'account' ? 'account' : 'tools',
+        device: (form.get('device') ?? '').slice(0, DEVICE_LENGTH),
+        address: plainAddress(ctx.ip),
+        startedAt: new Date(),
+      });
       const page = publicOrigin(ctx, publicUrl) + DEVICE_PATH;
       const shown = shownCode(user_code);
       return {
@@ -94,6 +108,8 @@ export function createDeviceLogin(deps: Dependencies): DeviceLogin {
       const { status, client_id } = await fieldsOf(response);
       return status === 'pending' && client_id === DEVICE_CLIENT;
     },
+
+    originOf: logins.originOf,
 
     async approve(ctx, userCode, key) {
       await logins.setKey(userCode, key);

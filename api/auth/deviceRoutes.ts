@@ -35,7 +35,7 @@ export function deviceRoutes(router: Router<State>, deps: Dependencies): void {
   router.post(`${AUTH_PATH}/device/code`, async (ctx: Context) => {
     await pageLimit.count(ctx.ip);
     await limit.countRegistration(ctx.ip);
-    send(ctx, await deviceLogin.start(ctx));
+    send(ctx, await deviceLogin.start(ctx, await readForm(ctx, BODY_BYTES)));
   });
 
   router.post(`${AUTH_PATH}/device/token`, async (ctx: Context) => {

@@ -1,7 +1,9 @@
 import { type NewKeyBody, newKeyBody } from '../../../../schemas/accountRows.ts';
+import type { DeviceOrigin } from '../../../../store/keys/deviceLogins.ts';
 import { newKey } from '../../../account/newKey.ts';
 import { plainCode } from '../../../auth/deviceLogin.ts';
 import { DEVICE_PATH } from '../../../auth/devicePlugin.ts';
+import type { Context } from '../../../http/context.ts';
 import { createValidator } from '../../../http/validator.ts';
 import { draftOfForm, fieldsOf, suggestedDraft } from '../../components/keyFields.ts';
 import { failureOf } from '../../frame/authRefusal.ts';
@@ -17,33 +19,43 @@ export function deviceRoutes({ pages, core: { registry }, deviceLogin }: Dashboa
   const validate = createValidator()<NewKeyBody>(newKeyBody);
   const toolNames = [...registry.keys()];
 
+  /** Returns what the code signs in; null if the user may not approve it. */
+  const claimed = async (ctx: Context, code: string): Promise<DeviceOrigin | null> =>
+    (await deviceLogin.claim(ctx, code)) ? deviceLogin.originOf(code) : null;
+
   pages.get(
     DEVICE_PATH,
     async ({ ctx, viewer }) => {
       const code = plainCode(single(ctx, 'user_code'));
       if (code === '') return sendPage(ctx, codePage({ viewer, failure: null }));
-      if (!(await deviceLogin.claim(ctx, code)))
-        return sendPage(ctx, codePage({ viewer, failure: failureOf(UNKNOWN) }), 400);
-      const draft = { ...suggestedDraft(new Date()), name: 'Command line' };
-      sendPage(ctx, devicePage({ viewer, code, draft, toolNames }));
+      const origin = await claimed(ctx, code);
+      if (origin === null) return sendPage(ctx, codePage({ viewer, failure: failureOf(UNKNOWN) }), 400);
+      const name = origin.device === '' ? 'Command line' : `Command line on ${origin.device}`;
+      const draft = { ...suggestedDraft(new Date()), name };
+      sendPage(ctx, devicePage({ viewer, code, origin, draft, toolNames }));
     },
     { returnsAfterSignIn: true },
   );
 
   pages.post(DEVICE_PATH, async ({ ctx, viewer, form }) => {
     const code = plainCode(form.get('userCode') ?? '');
-    if (!(await deviceLogin.claim(ctx, code)))
-      return sendPage(ctx, codePage({ viewer, failure: failureOf(UNKNOWN) }), 400);
+    const origin = await claimed(ctx, code);
+    if (origin === null) return sendPage(ctx, codePage({ viewer, failure: failureOf(UNKNOWN) }), 400);
     if (form.get('decision') !== 'approve') {
       await deviceLogin.deny(ctx, code);
       return sendPage(ctx, doneDevicePage({ viewer, isApproved: false }));
     }
     const draft = draftOfForm(form);
     const approve = async () => {
-      const body = validate({ ...fieldsOf(draft), scopes: ['tools'] });
+      const fields = fieldsOf(draft);
+      const limits =
+        origin.scope === 'tools'
+          ? fields
+          : { ...fields, tools: null, dailyBudget: null, monthlyBudget: null };
+      const body = validate({ ...limits, scopes: [origin.scope] });
       await deviceLogin.approve(ctx, code, newKey(viewer.account._id, body, registry));
       sendPage(ctx, doneDevicePage({ viewer, isApproved: true }));
     };
-    await attempt(ctx, approve, (failure) => devicePage({ viewer, code, draft, toolNames, failure }));
+    await attempt(ctx, approve, (failure) => devicePage({ viewer, code, origin, draft, toolNames, failure }));
   });
 }

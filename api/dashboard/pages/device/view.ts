@@ -1,3 +1,4 @@
+import type { DeviceOrigin } from '../../../../store/keys/deviceLogins.ts';
 import { shownCode } from '../../../auth/deviceLogin.ts';
 import { DEVICE_PATH } from '../../../auth/devicePlugin.ts';
 import { alert, type Failure, notice } from '../../components/alert.ts';
@@ -11,8 +12,8 @@ import {
   nameField,
   toolsField,
 } from '../../components/keyFields.ts';
-import { typed } from '../../components/text.ts';
-import { html } from '../../frame/html.ts';
+import { moment, typed } from '../../components/text.ts';
+import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 
@@ -45,20 +46,38 @@ ${inputField({
 interface DevicePage {
   viewer: Viewer;
   code: string;
+  origin: DeviceOrigin;
   draft: KeyDraft;
   toolNames: readonly string[];
   failure?: Failure;
 }
 
+const ABILITIES: Readonly<Record<DeviceOrigin['scope'], string>> = {
+  tools: 'The key can call tools but not manage the account.',
+  account:
+    'The key can manage the account: read calls and events, create and revoke keys, and change webhook endpoints. It cannot call tools.',
+};
+
+/** What is signed in. The program states the name of the machine itself. */
+const facts = ({ device, address, startedAt, scope }: DeviceOrigin): Html => html`<dl class="facts">
+<dt>Program</dt><dd><code>utility-tools</code></dd>
+<dt>Machine</dt><dd>${device === '' ? 'not stated' : typed(device)}</dd>
+<dt>Client address</dt><dd>${address}</dd>
+<dt>Started</dt><dd>${moment(startedAt.toISOString())}</dd>
+<dt>Key for</dt><dd>${scope === 'tools' ? 'calling tools' : 'managing the account'}</dd>
+</dl>`;
+
 /** Asks the owner whether the command may get an API key, and with which limits. */
-export function devicePage({ viewer, code, draft, toolNames, ...page }: DevicePage): string {
+export function devicePage({ viewer, code, origin, draft, toolNames, ...page }: DevicePage): string {
   const failure = page.failure ?? null;
   const fields = { draft, failure };
+  const { scope } = origin;
   return layout({
     title: TITLE,
     menu: { viewer, section: 'Keys' },
     main: html`${alert(failure, KEY_LABELS)}
 <p class="lead">A program asks for an API key of your account ${typed(viewer.user.email)}.</p>
+${facts(origin)}
 <p>Approve it only if you have just run <code>utility-tools login</code> yourself and it shows this code:
 <strong><code>${shownCode(code)}</code></strong></p>
 ${postForm({
@@ -66,13 +85,17 @@ ${postForm({
   viewer,
   content: html`<input type="hidden" name="userCode" value="${code}">
 ${nameField(fields)}
-${toolsField({ ...fields, toolNames })}
-${budgetFields(fields)}
+${
+  scope === 'tools'
+    ? html`${toolsField({ ...fields, toolNames })}
+${budgetFields(fields)}`
+    : null
+}
 ${expiryField(fields)}
 <button name="decision" value="approve">Approve</button>
 <button class="plain" name="decision" value="refuse" formnovalidate>Refuse</button>`,
 })}
-<p class="quiet">The key can call tools but not manage the account. You can change or revoke it at any time under
+<p class="quiet">${ABILITIES[scope]} You can change or revoke it at any time under
 <a href="/dashboard/keys">Keys</a>.</p>`,
   });
 }

@@ -4,8 +4,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { parseJson } from '../response.ts';
 import { type Command, type CommandOption, flagOf } from './command.ts';
 import { UsageError } from './exit.ts';
-
-type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
+import { textOf, type Values } from './subcommand.ts';
 
 /** Options of every tool. */
 export const GLOBAL_OPTIONS = {
@@ -16,6 +15,7 @@ export const GLOBAL_OPTIONS = {
   timeout: { type: 'string' },
   'idempotency-key': { type: 'string' },
   'base-url': { type: 'string' },
+  async: { type: 'boolean' },
   quiet: { type: 'boolean', short: 'q' },
   help: { type: 'boolean', short: 'h' },
 } as const satisfies ParseArgsConfig['options'];
@@ -25,6 +25,8 @@ export interface Invocation {
   input: Record<string, unknown>;
   output: string | null;
   json: boolean;
+  /** Whether to create a job instead of waiting for the result. */
+  isAsync: boolean;
   quiet: boolean;
   help: boolean;
   maxCredits: number | undefined;
@@ -33,9 +35,8 @@ export interface Invocation {
   baseUrl: string | undefined;
 }
 
-const textOf = (value: Values[string]): string | undefined => (typeof value === 'string' ? value : undefined);
-
-function numberOf(flag: string, value: string): number {
+/** Reads a number of the command line. @throws UsageError */
+export function numberOf(flag: string, value: string): number {
   const number = Number(value);
   if (value.trim() === '' || !Number.isFinite(number))
     throw new UsageError(`--${flag} takes a number, not ${JSON.stringify(value)}.`);
@@ -109,6 +110,7 @@ export async function readInvocation(command: Command, args: string[]): Promise<
     input,
     output: textOf(values.output) ?? null,
     json: values.json === true,
+    isAsync: values.async === true,
     quiet: values.quiet === true,
     help,
     maxCredits: optionalNumber(values, 'max-credits'),

@@ -5,10 +5,11 @@ import { parseJson } from '../response.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What `login` stores: a key, and the service that it is for. */
+/** What `login` stores: the service, and a key of each scope for which the user has signed in. */
 export interface Credentials {
   baseUrl: string;
-  apiKey: string;
+  apiKey?: string;
+  accountKey?: string;
 }
 
 /** Path of the file, in the folder of the user's settings (XDG Base Directory Specification). */
@@ -18,12 +19,7 @@ export function credentialsPath(env: Env): string {
 }
 
 const isCredentials = (value: unknown): value is Credentials =>
-  typeof value === 'object' &&
-  value !== null &&
-  'baseUrl' in value &&
-  typeof value.baseUrl === 'string' &&
-  'apiKey' in value &&
-  typeof value.apiKey === 'string';
+  typeof value === 'object' && value !== null && 'baseUrl' in value && typeof value.baseUrl === 'string';
 
 /** Reads the file; null if there is none. */
 export async function readCredentials(env: Env): Promise<Credentials | null> {

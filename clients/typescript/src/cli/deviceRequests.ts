@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { ConnectionError } from '../errors.ts';
 import { errorOf, parseJson, type Reply } from '../response.ts';
+import type { KeyScope } from './keys.ts';
 
 /** Milliseconds for one request. */
 const REQUEST_MS = 30_000;
@@ -52,9 +54,17 @@ async function post(
   }
 }
 
-/** Asks the service for a code that the user approves in the browser (RFC 8628, section 3.1). */
-export async function requestCode(baseUrl: string, signal: AbortSignal): Promise<DeviceCode> {
-  const reply = await post(baseUrl, 'code', { client_id: 'utility-tools' }, signal);
+/**
+ * Asks the service for a code that the user approves in the browser (RFC 8628, section 3.1). The page shows the name of this
+ * machine.
+ */
+export async function requestCode(
+  baseUrl: string,
+  scope: KeyScope,
+  signal: AbortSignal,
+): Promise<DeviceCode> {
+  const form = { client_id: 'utility-tools', scope, device: hostname() };
+  const reply = await post(baseUrl, 'code', form, signal);
   const fields = fieldsOf(reply);
   const { device_code, user_code, verification_uri_complete, expires_in, interval } = fields;
   if (reply.status !== 200 || typeof device_code !== 'string') throw failure(reply);

@@ -18,7 +18,14 @@ export type ExitKind = keyof typeof EXIT;
 /** A mistake on the command line. */
 export class UsageError extends Error {}
 
-const INPUT = ['invalid_input', 'malformed_json', 'invalid_header', 'body_too_large', 'unknown_tool'];
+const INPUT = [
+  'invalid_input',
+  'malformed_json',
+  'invalid_header',
+  'body_too_large',
+  'unknown_tool',
+  'not_found',
+];
 
 function kindOfCode({ code, status }: ApiError): ExitKind {
   if (status === 401 || status === 403) return 'key';

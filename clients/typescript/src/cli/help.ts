@@ -1,11 +1,13 @@
 import { type Command, type CommandOption, flagOf } from './command.ts';
 import { EXIT } from './exit.ts';
+import type { Subcommand } from './subcommand.ts';
 
 const GLOBAL = `Options of every tool:
   -o, --output FILE          Where to save the file of a tool that creates one; - is standard output
       --json                 Print the output as JSON
       --input FILE           Read the input as a JSON object from FILE, or from standard input with -;
                              other options override its fields
+      --async                Create a job, print its id and exit; "utility-tools result JOB" waits for it
       --max-credits N        Do not run the call if it costs more than N credits
       --timeout SECONDS      Give up after this time, all retries included (default: 300)
       --idempotency-key KEY  Repeat an earlier call: within 24 hours, its result is free
@@ -16,6 +18,7 @@ const GLOBAL = `Options of every tool:
 
 const ENVIRONMENT = `Environment:
   UTILITY_TOOLS_API_KEY  API key of scope "tools" (default: the key of "utility-tools login")
+  UTILITY_TOOLS_ACCOUNT_KEY  API key of scope "account" (default: the key of "utility-tools login --account")
   UTILITY_TOOLS_URL      URL of the service (default: that of the key of "login", or else http://127.0.0.1:8080)
 `;
 
@@ -73,7 +76,7 @@ ${ENVIRONMENT}
 ${exitCodes()}`;
 
 /** Help of the program. */
-export function programHelp(commands: readonly Command[]): string {
+export function programHelp(commands: readonly Command[], others: readonly Subcommand[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const rows = commands.map(
     ({ name, title, price }) => `  ${name.padEnd(width)}  ${title} (${credits(price)})\n`,
@@ -84,8 +87,11 @@ Tools (the service may have changed its prices):
 ${rows.join('')}
 utility-tools TOOL --help lists the options of a tool.
 
-utility-tools login [--base-url URL]   Get an API key that you approve in the browser, and store it
-utility-tools logout                   Revoke and delete the stored key
+Other commands:
+${others.map(({ name, usage, about }) => `  ${`${name} ${usage}`.trim()}\n${wrap(about, 6)}`).join('')}  completion bash|zsh|fish
+      Print a script that makes the shell complete commands and options.
+  --version
+      Print the version.
 
 ${ENVIRONMENT}
 ${exitCodes()}`;

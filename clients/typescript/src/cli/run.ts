@@ -1,15 +1,26 @@
+import { readFile } from 'node:fs/promises';
 import { UtilityTools } from '../client.ts';
 import { UtilityToolsError } from '../errors.ts';
 import { COMMANDS } from '../generated/commands.ts';
+import type { Job } from '../generated/types.ts';
+import { newJob } from '../jobs.ts';
 import { saveFile } from '../node.ts';
 import type { CallOptions } from '../options.ts';
+import { rowOf } from '../rest.ts';
 import { fileOf, type Result } from '../result.ts';
-import { type Invocation, readInvocation } from './arguments.ts';
+import { createTransport } from '../transport.ts';
+import { listCalls, showBalance } from './accountCommands.ts';
+import { GLOBAL_OPTIONS, type Invocation, readInvocation } from './arguments.ts';
 import type { Command } from './command.ts';
-import { readCredentials } from './credentials.ts';
+import { completionScript } from './completion.ts';
 import { EXIT, exitKindOf, UsageError } from './exit.ts';
 import { programHelp, toolHelp } from './help.ts';
+import { cancelJob, listJobs, showResult } from './jobCommands.ts';
+import { accessOf } from './keys.ts';
+import { listen } from './listen.ts';
 import { login, logout } from './login.ts';
+import { fieldsOf, jsonOf } from './rows.ts';
+import { runSubcommand, type Subcommand } from './subcommand.ts';
 import type { Surroundings } from './surroundings.ts';
 
 type Output = Record<string, unknown>;
@@ -21,30 +32,32 @@ class AnyTool extends UtilityTools {
   }
 }
 
-/** The key and URL: those of the command line and environment, or else those that `login` has stored. */
-async function credentialsOf(
-  env: Surroundings['env'],
-  chosenUrl: string | undefined,
-): Promise<{ apiKey: string; baseUrl: string | undefined }> {
-  const baseUrl = chosenUrl ?? env.UTILITY_TOOLS_URL;
-  const key = env.UTILITY_TOOLS_API_KEY;
-  if (key !== undefined && key.trim() !== '') return { apiKey: key, baseUrl };
-  const stored = await readCredentials(env);
-  // A key is sent only to the service that it is for.
-  if (stored !== null && (baseUrl === undefined || baseUrl.replace(/\/+$/, '') === stored.baseUrl))
-    return stored;
-  throw new UsageError(
-    'UTILITY_TOOLS_API_KEY is not set, and you are not signed in to this service. Run "utility-tools login", or create a ' +
-      'key of scope "tools" in the dashboard of the service, then: export UTILITY_TOOLS_API_KEY=ut_…',
-  );
-}
+const format = (output: Output, json: boolean): string => (json ? jsonOf(output) : fieldsOf(output));
 
-/** `field: value` for each field, or JSON. */
-function format(output: Output, json: boolean): string {
-  if (json) return `${JSON.stringify(output)}\n`;
-  return Object.entries(output)
-    .map(([field, value]) => `${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}\n`)
-    .join('');
+/** The commands that are not tools. */
+const SUBCOMMANDS: readonly Subcommand[] = [
+  login,
+  logout,
+  showBalance,
+  listCalls,
+  listJobs,
+  showResult,
+  cancelJob,
+  listen,
+];
+
+/** Creates a job and prints its id. */
+async function createJob(
+  command: Command,
+  invocation: Invocation,
+  { env, out, signal }: Surroundings,
+): Promise<void> {
+  const { input, maxCredits, timeoutMs, idempotencyKey, baseUrl, json } = invocation;
+  const send = createTransport(await accessOf(env, baseUrl));
+  const job = rowOf<Job>(
+    await send(newJob(command.name, input, { maxCredits, idempotencyKey }), { timeoutMs, signal }),
+  );
+  out(json ? jsonOf(job) : `${job.id}\n`);
 }
 
 async function write(
@@ -67,6 +80,14 @@ async function write(
   out(json ? format(fields, true) : `${path}\n`);
 }
 
+/** The version of this package. */
+async function versionOf(): Promise<string> {
+  const manifest: { version: string } = JSON.parse(
+    await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
+  );
+  return manifest.version;
+}
+
 const hasFile = (command: Command): command is Command & { file: NonNullable<Command['file']> } =>
   command.file !== null;
 
@@ -74,6 +95,7 @@ async function runTool(command: Command, args: string[], surroundings: Surroundi
   const { env, out, signal } = surroundings;
   const invocation = await readInvocation(command, args);
   if (invocation.help) return out(toolHelp(command));
+  if (invocation.isAsync) return createJob(command, invocation, surroundings);
   if (hasFile(command) && invocation.output === null && !invocation.json)
     throw new UsageError(
       `${command.name} creates a file. Add -o FILE, -o - for standard output, or --json for base64.`,
@@ -84,7 +106,7 @@ async function runTool(command: Command, args: string[], surroundings: Surroundi
     );
   const progress = invocation.quiet ? () => undefined : surroundings.progress;
   const client = new AnyTool({
-    ...(await credentialsOf(env, invocation.baseUrl)),
+    ...(await accessOf(env, invocation.baseUrl)),
     onRetry: ({ attempt, delayMs, error }) =>
       progress(`Attempt ${attempt} failed: ${error.message}\nRetrying in ${(delayMs / 1000).toFixed(1)} s …`),
   });
@@ -111,11 +133,21 @@ export async function run(args: string[], surroundings: Surroundings): Promise<n
   const [name = '--help', ...rest] = args;
   try {
     if (name === '--help' || name === '-h' || name === 'help') {
-      surroundings.out(programHelp(COMMANDS));
+      surroundings.out(programHelp(COMMANDS, SUBCOMMANDS));
       return EXIT.success.code;
     }
-    if (name === 'login' || name === 'logout') {
-      await (name === 'login' ? login : logout)(rest, surroundings);
+    if (name === '--version') {
+      surroundings.out(`${await versionOf()}\n`);
+      return EXIT.success.code;
+    }
+    if (name === 'completion') {
+      const global = Object.keys(GLOBAL_OPTIONS).map((flag) => `--${flag}`);
+      surroundings.out(completionScript(rest[0] ?? '', COMMANDS, SUBCOMMANDS, global));
+      return EXIT.success.code;
+    }
+    const subcommand = SUBCOMMANDS.find((it) => it.name === name);
+    if (subcommand !== undefined) {
+      await runSubcommand(subcommand, rest, surroundings);
       return EXIT.success.code;
     }
     const command = COMMANDS.find((it) => it.name === name);
