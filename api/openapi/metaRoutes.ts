@@ -4,13 +4,15 @@ import { OPERATIONS } from '../../schemas/operations.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
+import { publicOrigin } from '../http/origin.ts';
 import type { Operator } from '../operator.ts';
 import { openApiDocument } from './openapi.ts';
+import { postmanCollection } from './postman.ts';
 
 const JSON_TYPE = 'application/json';
 
 /**
- * Registers the routes that need no key: tool catalogue, OpenAPI document and health.
+ * Registers the routes that need no key: tool catalogue, OpenAPI document, collection for Postman and health.
  *
  * @param serverUrl URL of the API; null: the origin of the document
  * @param operator operator of the installation; null if none is configured
@@ -44,6 +46,11 @@ export function metaRoutes(
     ),
   );
   router.get('/api/v1/tools', (ctx: Context) => sendDocument(ctx, catalogue));
+  router.get('/postman.json', async (ctx: Context) => {
+    const baseUrl = publicOrigin(ctx, serverUrl);
+    const collection = postmanCollection({ registry, operations: OPERATIONS, baseUrl });
+    await sendDocument(ctx, createDocument(JSON_TYPE, JSON.stringify(collection)));
+  });
   router.get('/openapi.json', (ctx: Context) => sendDocument(ctx, reference));
   router.get('/livez', (ctx) => {
     ctx.set('Cache-Control', 'no-store');
