@@ -1,4 +1,5 @@
 import { readDefinitions } from './definitions.ts';
+import { goFile } from './go.ts';
 import { pythonAccountFile, pythonErrorsFile, pythonToolsFile, pythonTypesFile } from './python.ts';
 import { accountFile, commandsFile, errorsFile, toolsFile, typesFile } from './typescript.ts';
 
@@ -18,5 +19,6 @@ export async function clientFiles(): Promise<Record<string, string>> {
     [`${PYTHON}/_remedies.py`]: pythonErrorsFile(),
     [`${PYTHON}/_tools.py`]: pythonToolsFile(definitions),
     [`${PYTHON}/_account_methods.py`]: pythonAccountFile(definitions),
+    'clients/go/tools.go': goFile(definitions),
   };
 }

@@ -1,0 +1,3 @@
+module utilitytools
+
+go 1.22
