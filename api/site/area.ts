@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import type Router from '@koa/router';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { operatorOf } from '../operator.ts';
+import { clientFileRoutes } from './clientFiles.ts';
 import { siteRoutes } from './siteRoutes.ts';
 
 /** Creates the landing page and the documentation. */
@@ -10,7 +12,8 @@ export const createSiteArea = (
   { env, registry, publicUrl }: ApiCore,
   { packs }: { packs: readonly Pack[] },
 ) => ({
-  routes: (router: Router<State>) =>
+  routes(router: Router<State>) {
+    clientFileRoutes(router, join(env.DATA_DIR, 'clients'));
     siteRoutes(router, {
       registry,
       baseUrl: publicUrl,
@@ -18,5 +21,6 @@ export const createSiteArea = (
       packs,
       operator: operatorOf(env),
       hasTrials: env.TRIAL_CREDITS > 0,
-    }),
+    });
+  },
 });

@@ -2,6 +2,7 @@
 import {
   type HashTextInput,
   isApiError,
+  type ToolFile,
   UtilityTools,
   UtilityToolsAccount,
   verifyWebhook,
@@ -52,11 +53,16 @@ for await (const call of account.listCalls({ limit: 1 })) if (call.tool !== '') 
 const event = await verifyWebhook(delivery);
 const forged = await failure(verifyWebhook({ ...delivery, body: `${delivery.body} ` }));
 
+// @ts-expect-error: there is no such tool.
+const noTool = await codeOf(client.jobs.create('hash-txt', input));
+const headOf = (file: ToolFile | null): string =>
+  [...(file?.bytes().subarray(0, 4) ?? [])].map((byte) => byte.toString(16)).join('');
+
 console.log(
   JSON.stringify({
     hash: output.hash,
     ...credits,
-    file: [...qr.file.bytes().subarray(0, 4)].map((byte) => byte.toString(16)).join(''),
+    file: headOf(qr.file),
     invalid: isApiError(invalid, 'invalid_input')
       ? [invalid.code, invalid.faults[0]?.pointer]
       : String(invalid),
@@ -71,7 +77,9 @@ console.log(
     keys,
     calls,
     statement: (await account.statement()).split('\r\n')[0],
+    job: headOf((await client.jobs.wait(await client.jobs.create('qr-generate', { text: 'abc' }))).file),
     event: event.event,
+    noTool,
     forged: forged instanceof Error ? forged.name : '',
   }),
 );

@@ -13,6 +13,7 @@ from utility_tools import (
     ApiError,
     AsyncUtilityTools,
     AsyncUtilityToolsAccount,
+    JobResult,
     UtilityTools,
     UtilityToolsAccount,
     WebhookVerificationError,
@@ -73,6 +74,7 @@ def sync() -> Dict[str, Any]:
                 "keys": sum(1 for key in account.list_keys({"limit": 1}) if key["revokedAt"] is None),
                 "calls": sum(1 for _ in account.list_calls({"limit": 1})),
                 "statement": account.statement().split("\r\n")[0],
+                "job": head(client.jobs.wait(client.jobs.create("qr-generate", {"text": "abc"}))),
             },
         )
 
@@ -111,8 +113,13 @@ async def with_asyncio() -> Dict[str, Any]:
                     "keys": len(live),
                     "calls": len([call["id"] async for call in account.list_calls({"limit": 1})]),
                     "statement": (await account.statement()).split("\r\n")[0],
+                    "job": head(await client.jobs.wait(await client.jobs.create("qr-generate", {"text": "abc"}))),
                 },
             )
+
+
+def head(result: JobResult[Any]) -> str:
+    return "" if result.file is None else result.file.content[:4].hex()
 
 
 def report(result: Any, again: Any, qr: Any, invalid: ApiError, poor: ApiError, others: Dict[str, Any]) -> Dict[str, Any]:

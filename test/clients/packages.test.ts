@@ -13,7 +13,13 @@ import { machineEnv } from '../../dev/host.mjs';
 import { generateSigningSecret, signatureHeaders } from '../../schemas/webhookSignature.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
 import { runJavaScriptOf, runPythonOf } from '../helpers/clientDocuments.ts';
-import { findTestPython, installPythonClient, installTypescriptClient } from '../helpers/clientPackages.ts';
+import {
+  findTestPython,
+  installPythonClient,
+  installTypescriptClient,
+  type PackedClients,
+  servePackedClients,
+} from '../helpers/clientPackages.ts';
 import { callsOf } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
@@ -72,6 +78,13 @@ function makeEnv(account = owner): NodeJS.ProcessEnv {
   };
 }
 
+let packing: Promise<PackedClients> | null = null;
+/** Packs the clients once. */
+function packed(t: ExecutionContext): Promise<PackedClients> {
+  packing ??= servePackedClients(stack, (line) => t.log(line));
+  return packing;
+}
+
 /** What a program observes with either client. */
 const EXPECTED = {
   hash: ABC,
@@ -89,13 +102,14 @@ const EXPECTED = {
   keys: 2,
   calls: 3,
   statement: 'id,at,type,amount,balanceAfter,callId,tool,source,reference',
+  job: '89504e47',
   event: 'webhook.test',
   forged: 'WebhookVerificationError',
 };
 
 /** Output of the snippets of each document: a hash and credits; those of a README also print an error and a charged call. */
 const SHOWN: Readonly<Record<string, RegExp>> = {
-  'docs/clients.md': new RegExp(`^${ABC}.*charged.*1`),
+  'docs/clients.md': new RegExp(`^${ABC}.*charged.*1[^]*^${ABC}$`, 'm'),
   'clients/typescript/README.md': new RegExp(`^${ABC} .*charged: 1.*pointer: '/url'.*^hash-text 1$`, 'ms'),
   'clients/python/README.md': new RegExp(
     `^${ABC} .*charged=1.*^${ABC}$.*'pointer': '/url'.*^hash-text 1$`,
@@ -106,8 +120,8 @@ const SHOWN: Readonly<Record<string, RegExp>> = {
 test.serial(
   'the packed TypeScript client works in an empty folder, with its types and its command',
   async (t) => {
-    t.timeout(300_000);
-    const empty = await installTypescriptClient(folder);
+    t.timeout(900_000);
+    const empty = await installTypescriptClient(folder, await packed(t));
     const files = JSON.parse(await readFile(join(empty, 'package-lock.json'), 'utf8'));
     t.deepEqual(Object.keys(files.packages), ['', 'node_modules/utility-tools-client'], 'no dependencies');
     await copyFile(here('newcomer.mts'), join(empty, 'newcomer.mts'));
@@ -131,7 +145,7 @@ test.serial(
     );
     await runFile(process.execPath, [tsc], { cwd: empty });
     const { stdout } = await runFile(process.execPath, ['newcomer.mjs'], { cwd: empty, env: makeEnv() });
-    t.deepEqual(JSON.parse(stdout), EXPECTED);
+    t.deepEqual(JSON.parse(stdout), { ...EXPECTED, noTool: 'unknown_tool' });
     for (const document of ['clients/typescript/README.md', 'docs/clients.md'])
       t.regex(
         await runJavaScriptOf(document, { cwd: empty, env: makeEnv() }),
@@ -174,12 +188,12 @@ test.serial(
 test.serial('the wheel of the Python client works in an empty environment, with its types', async (t) => {
   t.timeout(900_000);
   const testPython = await findTestPython((line) => t.log(line));
-  const python = await installPythonClient(folder, (line) => t.log(line));
+  const python = await installPythonClient(folder, await packed(t), (line) => t.log(line));
   const other = await makeAccount(stack, 1000);
   for (const how of ['sync', 'async']) {
     const { stdout } = await runFile(python, [here('newcomer.py'), how], { env: makeEnv(other) });
     const first = how === 'sync';
-    t.deepEqual(JSON.parse(stdout), { ...EXPECTED, left: first ? 999 : 997, calls: first ? 3 : 6 }, how);
+    t.deepEqual(JSON.parse(stdout), { ...EXPECTED, left: first ? 999 : 996, calls: first ? 3 : 7 }, how);
   }
   for (const document of ['clients/python/README.md', 'docs/clients.md'])
     t.regex(
@@ -194,6 +208,22 @@ test.serial('the wheel of the Python client works in an empty environment, with 
   const parse =
     'import ast, sys; [ast.parse(open(name).read(), feature_version=(3, 9)) for name in sys.argv[1:]]';
   await runFile(python, ['-c', parse, ...globSync(here('../../clients/python/src/utility_tools/*.py'))]);
+});
+
+test.serial('the documents install the clients from the addresses of the installation', async (t) => {
+  t.timeout(900_000);
+  const { tgz, whl } = await packed(t);
+  for (const [document, ...urls] of [
+    ['docs/clients.md', tgz, whl],
+    ['clients/typescript/README.md', tgz],
+    ['clients/python/README.md', whl],
+  ]) {
+    const text = await readFile(here(`../../${document}`), 'utf8');
+    for (const url of urls)
+      t.true(text.includes(`install ${url.replace(stack.baseUrl, 'http://127.0.0.1:8080')}`), document);
+  }
+  for (const name of ['utility-tools-client-9.9.9.tgz', '..%2Fdemo.json', 'demo.json'])
+    t.is((await fetch(`${stack.baseUrl}/clients/${name}`)).status, 404, name);
 });
 
 const CREDITS = 10;

@@ -1,13 +1,13 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packClients } from '../../dev/clients/pack.ts';
 import { clientEnv } from '../../dev/host.mjs';
 import { type RunOptions, run } from '../../dev/programs/run.ts';
 import type { Log } from '../../dev/start-error.ts';
 import { clientPython } from '../provision/items/clientPython.ts';
+import type { SharedStack } from './stack.ts';
 
 const LIMITS = { idleMs: 180_000, totalMs: 600_000 };
-const project = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Runs a program until it exits. @throws if the program fails, with the last line of its output */
 const runToEnd = (file: string, args: string[], options: Partial<RunOptions> = {}): Promise<string> =>
@@ -17,46 +17,48 @@ const runToEnd = (file: string, args: string[], options: Partial<RunOptions> = {
 export const findTestPython = async (log: Log): Promise<string> =>
   join(await clientPython.get(log), 'bin/python');
 
-async function onlyFile(folder: string, end: string): Promise<string> {
-  const found = (await readdir(folder)).filter((name) => name.endsWith(end));
-  const [name] = found;
-  if (name === undefined || found.length > 1)
-    throw new Error(`${folder}: ${found.length} files end with ${end}`);
-  return join(folder, name);
+/** The addresses of packed clients. */
+export interface PackedClients {
+  tgz: string;
+  whl: string;
 }
 
-/** Packs the TypeScript client and installs the packed file in an empty folder. @returns the folder */
-export async function installTypescriptClient(folder: string): Promise<string> {
-  const source = join(project, 'clients/typescript');
+/** Packs the clients into the folder from which the stack serves them. */
+export async function servePackedClients(
+  { baseUrl, dataDir }: Pick<SharedStack, 'baseUrl' | 'dataDir'>,
+  log: Log,
+): Promise<PackedClients> {
+  const folder = join(dataDir, 'clients');
+  await packClients(folder, { python: await findTestPython(log), isIsolated: false });
+  const names = await readdir(folder);
+  const urlOf = (end: string): string => {
+    const [name, ...more] = names.filter((it) => it.endsWith(end));
+    if (name === undefined || more.length > 0) throw new Error(`${folder}: ${names.join(', ')}`);
+    return `${baseUrl}/clients/${name}`;
+  };
+  return { tgz: urlOf('.tgz'), whl: urlOf('.whl') };
+}
+
+/** Installs the packed TypeScript client in an empty folder. The registry cannot be reached. @returns the folder */
+export async function installTypescriptClient(folder: string, { tgz }: PackedClients): Promise<string> {
   const empty = join(folder, 'typescript');
   await mkdir(empty);
-  await runToEnd('npm', ['pack', '--pack-destination', folder], { cwd: source });
   await runToEnd('npm', ['init', '--yes'], { cwd: empty });
-  const options = ['--offline', '--no-audit', '--no-fund'];
-  await runToEnd('npm', ['install', ...options, await onlyFile(folder, '.tgz')], { cwd: empty });
+  await runToEnd('npm', ['install', '--no-audit', '--no-fund', tgz], { cwd: empty });
   return empty;
 }
 
 /**
- * Builds the wheel of the Python client and installs it in an empty virtual environment, without the network.
+ * Installs the wheel of the Python client in an empty virtual environment, with its dependencies from a folder instead of the
+ * index.
  *
  * @returns its Python
  */
-export async function installPythonClient(folder: string, log: Log): Promise<string> {
+export async function installPythonClient(folder: string, { whl }: PackedClients, log: Log): Promise<string> {
   const wheels = join(await clientPython.get(log), 'wheels');
-  const source = join(project, 'clients/python');
-  const [dist, venv] = [join(folder, 'dist'), join(folder, 'venv')];
-  await runToEnd(await findTestPython(log), ['-m', 'build', '--no-isolation', '--outdir', dist, source]);
+  const venv = join(folder, 'venv');
   await runToEnd('python3', ['-m', 'venv', venv]);
   const python = join(venv, 'bin/python');
-  await runToEnd(python, [
-    '-m',
-    'pip',
-    'install',
-    '--no-index',
-    '--find-links',
-    wheels,
-    await onlyFile(dist, '.whl'),
-  ]);
+  await runToEnd(python, ['-m', 'pip', 'install', '--no-index', '--find-links', wheels, whl]);
   return python;
 }
