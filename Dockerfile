@@ -114,13 +114,18 @@ ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "network"]
 
 FROM base AS heavy
-# LibreOffice, its sandbox (bubblewrap), and fonts for documents: metric-compatible replacements for Microsoft's fonts, and
-# fonts for all scripts.
+# LibreOffice, its sandbox (bubblewrap) and fonts for documents (metric-compatible replacements for Microsoft's fonts, and fonts
+# for all scripts). The LibreOffice of Debian 12 itself loses content that later versions show.
 USER root
-RUN apt-get update && \
+RUN echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm-backports main' \
+      > /etc/apt/sources.list.d/backports.list && \
+    printf 'Package: src:libreoffice\nPin: release n=bookworm-backports\nPin-Priority: 600\n' \
+      > /etc/apt/preferences.d/libreoffice && \
+    apt-get update && \
     apt-get install -y --no-install-recommends \
-      libreoffice-writer-nogui python3-uno bubblewrap fontconfig fonts-crosextra-carlito fonts-crosextra-caladea \
-      fonts-liberation fonts-dejavu-core fonts-noto-core fonts-noto-cjk fonts-symbola && \
+      libreoffice-writer-nogui libreoffice-math-nogui libreoffice-calc-nogui python3-uno bubblewrap fontconfig \
+      fonts-crosextra-carlito fonts-crosextra-caladea fonts-liberation fonts-dejavu-core fonts-noto-core \
+      fonts-noto-cjk fonts-symbola fonts-urw-base35 && \
     rm -rf /var/lib/apt/lists/*
 USER node
 COPY --from=code /code ./

@@ -27,12 +27,21 @@ function wrapped(words: readonly string[], indent: string): string {
   return lines.join(` \\\n${indent}`);
 }
 
+/** Shell commands with which apt takes the packages of a source package from Debian 12's backports. */
+const fromBackports = (
+  source: string,
+): string => `echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm-backports main' \\
+      > /etc/apt/sources.list.d/backports.list && \\
+    printf 'Package: src:${source}\\nPin: release n=bookworm-backports\\nPin-Priority: 600\\n' \\
+      > /etc/apt/preferences.d/${source} && \\
+    `;
+
 function installation(pool: Pool): string {
   const { install } = POOL_TABLE[pool].image;
   if (install === undefined) return '';
-  const { comment, packages, command } = install;
+  const { comment, packages, backport, command } = install;
   return `${comment.map((line) => `# ${line}\n`).join('')}USER root
-RUN apt-get update && \\
+RUN ${backport === undefined ? '' : fromBackports(backport)}apt-get update && \\
     apt-get install -y --no-install-recommends \\
       ${wrapped(packages, '      ')} && \\
     rm -rf /var/lib/apt/lists/*${command === undefined ? '' : ` && \\\n    ${command}`}

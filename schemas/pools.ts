@@ -49,6 +49,8 @@ interface PoolDefinition {
     /** Debian packages that its image has beside the code. Default: none. */
     install?: {
       packages: readonly string[];
+      /** Source package that Debian 12 takes from its backports. */
+      backport?: string;
       /** What they are for, in lines of at most 118 characters. */
       comment: readonly string[];
       /** Shell command that follows their installation. */
@@ -165,20 +167,23 @@ const DEFINITIONS = {
     image: {
       install: {
         comment: [
-          "LibreOffice, its sandbox (bubblewrap), and fonts for documents: metric-compatible replacements for Microsoft's fonts, and",
-          'fonts for all scripts.',
+          "LibreOffice, its sandbox (bubblewrap) and fonts for documents (metric-compatible replacements for Microsoft's fonts, and fonts",
+          'for all scripts). The LibreOffice of Debian 12 itself loses content that later versions show.',
         ],
         packages: [
           ...[
             'libreoffice-writer-nogui',
+            'libreoffice-math-nogui',
+            'libreoffice-calc-nogui',
             'python3-uno',
             'bubblewrap',
             'fontconfig',
             'fonts-crosextra-carlito',
           ],
           ...['fonts-crosextra-caladea', 'fonts-liberation', 'fonts-dejavu-core', 'fonts-noto-core'],
-          ...['fonts-noto-cjk', 'fonts-symbola'],
+          ...['fonts-noto-cjk', 'fonts-symbola', 'fonts-urw-base35'],
         ],
+        backport: 'libreoffice',
       },
       megabytes: 2400,
     },

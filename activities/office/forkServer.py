@@ -41,9 +41,11 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 1, 2, 4, 32, 4096
 PR_SET_PDEATHSIG = 1
 CAPABILITY_VERSION_3 = 0x20080522
 
-# Number of threads that never end: LibreOffice's main thread and the thread that listens on LibreOffice's pipe.
-LASTING_THREADS = 2
+# Threads that never end: the one that listens on LibreOffice's pipe and, since LibreOffice 24.2, the one that saves settings.
+PIPE_THREAD, SETTINGS_THREAD = "PipeIPC", "configmgrWriter"
 THREADS_SECONDS = 30
+# Time between two looks at the threads.
+IDLE_SECONDS = 0.01
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -101,16 +103,34 @@ def isolate(channel):
     check(libc.capset(header, (ctypes.c_uint32 * 6)()))
 
 
+def busy_threads():
+    """Returns the names of the other threads of this process that may hold a lock."""
+    busy = []
+    for thread in os.listdir("/proc/self/task"):
+        if int(thread) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/self/task/{thread}/stat") as file:
+                name, _, rest = file.read().partition("(")[2].rpartition(")")
+        except FileNotFoundError:
+            continue  # The thread has ended.
+        if name != PIPE_THREAD and not (name == SETTINGS_THREAD and rest.split()[0] == "S"):
+            busy.append(name)
+    return busy
+
+
 def wait_for_threads():
     """
-    Waits until LibreOffice's temporary threads have ended, such as the one that saves its settings. A forked process does
-    not contain other threads than the forking one, and would wait forever for them and for their locks.
+    Waits until LibreOffice's temporary threads have ended and the one that saves its settings waits. A forked process does not
+    contain other threads than the forking one, and would wait forever for them and for their locks.
     """
     deadline = time.monotonic() + THREADS_SECONDS
-    while len(os.listdir("/proc/self/task")) > LASTING_THREADS:
+    idle_looks = 0
+    while idle_looks < 2:
+        idle_looks = 0 if busy_threads() else idle_looks + 1
         if time.monotonic() > deadline:
-            raise TimeoutError("a thread of LibreOffice does not end")
-        time.sleep(0.01)
+            raise TimeoutError(f"threads of LibreOffice do not end: {busy_threads()}")
+        time.sleep(IDLE_SECONDS)
 
 
 def wait(child, channel):

@@ -35,14 +35,25 @@ const PROGRAMS = ['soffice', 'libreoffice'];
 /** The file that fonts.conf includes. */
 const SYSTEM_FONTS = '/etc/fonts/fonts.conf';
 
-/** Finds LibreOffice's program folder. `soffice` is usually a symbolic link to a script in that folder. */
+/** A library that only LibreOffice 24.2 and later have: earlier versions lose content that these show. */
+const NEWER = 'libsw_writerfilterlo.so';
+
+/**
+ * Finds LibreOffice's program folder: the first one of a version since 24.2, else the first one. `soffice` is usually a symbolic link
+ * to a script in that folder.
+ */
 async function findProgram(given: string | null, programs: string | null): Promise<string> {
   const folders = programs === null ? FOLDERS : [...FOLDERS, join(programs, 'usr/bin')];
   const paths = given === null ? folders.flatMap((it) => PROGRAMS.map((name) => join(it, name))) : [given];
+  const found: string[] = [];
   for (const path of paths) {
     if (!(await isFile(path))) continue;
     const folder = dirname(await realpath(path));
-    if (!(await isFile(join(folder, 'soffice.bin')))) continue;
+    if (await isFile(join(folder, 'soffice.bin'))) found.push(folder);
+  }
+  const areNewer = await Promise.all(found.map((folder) => isFile(join(folder, NEWER))));
+  const folder = found[Math.max(0, areNewer.indexOf(true))];
+  if (folder !== undefined) {
     if (await isFile(join(folder, 'libpythonloaderlo.so'))) return folder;
     throw new ServiceError('tool_unavailable', {
       detail: 'LibreOffice is installed on this server without its Python support.',

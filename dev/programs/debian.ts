@@ -1,8 +1,11 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientEnv } from '../host.mjs';
 import { type Log, StartError } from '../start-error.ts';
 import { run } from './run.ts';
-import { type DebianProgram, findMissing, isDebian } from './unpack.mjs';
+import { backportsConfig, type DebianProgram, findMissing, isDebian } from './unpack.mjs';
 
 const LIMITS = { idleMs: 60_000, busyMs: 5 * 60_000, totalMs: 15 * 60_000 };
 const ATTEMPTS = 3;
@@ -31,6 +34,13 @@ export const aptCommand = (programs: readonly DebianProgram[]): string => {
 export const namesOf = (programs: readonly DebianProgram[]): string =>
   programs.map(({ program }) => program).join(', ');
 
+async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), 'apt-'));
+  // apt reads its sources as another user.
+  await chmod(path, 0o755);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
 /**
  * Installs those of the given programs that are missing, which requires Debian and root.
  *
@@ -47,8 +57,11 @@ export async function ensurePrograms(programs: readonly DebianProgram[], log: Lo
   const packages = [...new Set(missing.map((item) => item.package))];
   log(`Installing the Debian packages ${packages.join(', ')}. This happens once …`);
   try {
-    await apt(['update', '-q'], signal);
-    await apt(['install', '-q', '-y', '--no-install-recommends', ...packages], signal);
+    await using folder = await temporaryFolder();
+    const config = join(folder.path, 'apt.conf');
+    await writeFile(config, await backportsConfig(folder.path, missing));
+    await apt(['-c', config, 'update', '-q'], signal);
+    await apt(['-c', config, 'install', '-q', '-y', '--no-install-recommends', ...packages], signal);
   } catch (error) {
     signal?.throwIfAborted();
     const reason = error instanceof Error ? error.message : error;

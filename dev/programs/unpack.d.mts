@@ -5,6 +5,8 @@ export interface DebianProgram {
   package: string;
   /** Environment variable with which the operator provides another program. If it is set, this program is not needed. */
   unless?: string;
+  /** Whether Debian 12 has to take the package from its backports. Default: false. */
+  backports?: boolean;
 }
 
 export interface UnpackOptions {
@@ -15,6 +17,7 @@ export interface UnpackOptions {
 export function isDebian(): Promise<boolean>;
 export const TOOL_PROGRAMS: readonly DebianProgram[];
 export function findMissing(programs: readonly DebianProgram[], root?: string): Promise<DebianProgram[]>;
+export function backportsConfig(folder: string, programs: readonly DebianProgram[]): Promise<string>;
 export function findUnpacked(name: string, programs: readonly DebianProgram[]): Promise<string | null>;
 export function unpack(
   name: string,

@@ -124,6 +124,35 @@ Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
 `;
 
+/**
+ * Returns settings with which apt takes LibreOffice from Debian 12's backports, if a package is marked for that: the LibreOffice
+ * of Debian 12 itself loses content that later versions show. '' on other releases.
+ *
+ * @param folder where the list of sources is written
+ */
+export async function backportsConfig(folder, programs) {
+  if (!programs.some(({ backports }) => backports === true)) return '';
+  const system = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  if (!/^VERSION_CODENAME=bookworm$/m.test(system)) return '';
+  const { stdout } = await exec(
+    'apt-get',
+    ['indextargets', '--format', '$(REPO_URI) $(RELEASE)', 'Created-By: Packages'],
+    { env: machineEnv(), timeout: RESOLVE_MS, killSignal: 'SIGKILL' },
+  );
+  const targets = stdout.split('\n').map((line) => line.split(' '));
+  const [mirror] = targets.find(([, release]) => release === 'bookworm') ?? ['http://deb.debian.org/debian'];
+  const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
+  const signed = (await exists(keys)) ? `[signed-by=${keys}] ` : '';
+  const sources = await readFile('/etc/apt/sources.list', 'utf8').catch(() => '');
+  const [list, preferences] = [join(folder, 'sources.list'), join(folder, 'preferences')];
+  await writeFile(list, `${sources}\ndeb ${signed}${mirror} bookworm-backports main\n`);
+  await writeFile(
+    preferences,
+    'Package: src:libreoffice\nPin: release n=bookworm-backports\nPin-Priority: 600\n',
+  );
+  return `Dir::Etc::sourcelist "${list}";\nDir::Etc::preferences "${preferences}";\n`;
+}
+
 async function sizeOf(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const sizes = entries
@@ -163,12 +192,13 @@ const megabytes = (bytes) => Math.round(bytes / 1e6);
 const usual = (bytes) => (bytes < 50e6 ? '10 s' : '1 min');
 
 /** Downloads packages with the dependencies that are not installed. Returns the archives with their sizes in bytes. */
-async function download(packages, folder, { log, signal }) {
+async function download(programs, folder, { log, signal }) {
+  const packages = [...new Set(programs.map((it) => it.package))];
   const config = join(folder, 'apt.conf');
   const archives = join(folder, 'cache/archives');
   await mkdir(join(folder, 'state/lists/partial'), { recursive: true });
   await mkdir(join(archives, 'partial'), { recursive: true });
-  await writeFile(config, aptConfig(folder));
+  await writeFile(config, aptConfig(folder) + (await backportsConfig(folder, programs)));
   const apt = (timeout, ...args) =>
     exec('setpriv', [...DIE_WITH_PARENT, 'apt-get', '-c', config, '-q', ...args], {
       env: { ...clientEnv(), DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
@@ -272,12 +302,22 @@ async function configureOffice(root, target) {
   for (const name of ['fundamentalrc', 'sofficerc', 'pythonloader.unorc']) {
     const path = join(office, 'program', name);
     const text = await readFile(path, 'utf8').catch(() => null);
-    if (text !== null)
-      await writeFile(path, text.replace(/file:\/\/\/(?=usr|etc|var)/g, `file://${target}/`));
+    if (text === null) continue;
+    // Python may be installed, and then is not among the unpacked packages.
+    const files = [...new Set(text.match(/file:\/\/\/(?:usr|etc|var)[^\s$]*/g) ?? [])].map((url) =>
+      url.slice(7),
+    );
+    const unpacked = await Promise.all(files.map((file) => exists(join(root, file))));
+    const moved = files.filter((_, index) => unpacked[index]);
+    const relocated = moved.reduce(
+      (all, file) => all.replaceAll(`file://${file}`, `file://${target}${file}`),
+      text,
+    );
+    await writeFile(path, relocated);
   }
 }
 
-async function fetch(name, packages, target, options) {
+async function fetch(name, programs, target, options) {
   const { log, signal } = options;
   const parent = dirname(target);
   // Folders that a killed process has left behind.
@@ -285,12 +325,13 @@ async function fetch(name, packages, target, options) {
     if (entry.startsWith(`${name}-`)) await rm(join(parent, entry), { recursive: true, force: true });
   const folder = await mkdtemp(`${target}-`);
   try {
-    const archives = await download(packages, folder, options);
+    const archives = await download(programs, folder, options);
     const root = join(folder, 'root');
     await extract(archives, root, options);
-    await relocateLinks(root);
     await configureFonts(root, target);
     await configureOffice(root, target);
+    // After LibreOffice's settings have been copied, because there are links to them.
+    await relocateLinks(root);
     signal?.throwIfAborted();
     await rm(target, { recursive: true, force: true });
     await rename(root, target);
@@ -322,8 +363,7 @@ export async function unpack(name, programs, { log, signal }) {
   }
   try {
     if ((await findUnpacked(name, programs)) === null) {
-      const missing = await findMissing(programs);
-      await fetch(name, [...new Set(missing.map((it) => it.package))], target, { log, signal });
+      await fetch(name, await findMissing(programs), target, { log, signal });
     }
     const stillMissing = (await findMissing(programs, target)).map(({ program }) => program);
     if (stillMissing.length > 0) throw new Error(`the packages lack ${stillMissing.join(', ')}`);

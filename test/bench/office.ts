@@ -110,7 +110,7 @@ export async function benchOffice(sizes: Sizes['office']): Promise<OfficeRow[]> 
   const source = join(folder, 'letter.docx');
   await writeFile(source, bytes);
   const server = open.use(await startUnoserver(folder));
-  const ours = open.use(await office.open({ env: readEnv({}), log: console.error }));
+  const ours = open.use(await office.open({ env: readEnv(), log: console.error }));
   const signal = new AbortController().signal;
 
   const profile = `-env:UserInstallation=file://${join(folder, 'cold')}`;

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
-import { findMissing, unpack } from '../../dev/programs/unpack.mjs';
+import { backportsConfig, findMissing, unpack } from '../../dev/programs/unpack.mjs';
 
 const exec = promisify(execFile);
 const folder = await mkdtemp(join(tmpdir(), 'unpack-test-'));
@@ -93,6 +93,17 @@ test.serial(
     t.is(await unpack('tools', program, { log: (line) => t.fail(line) }), join(cache, 'tools'));
   },
 );
+
+test.serial('on Debian 12, apt takes the marked packages from the backports', async (t) => {
+  const own = join(folder, 'backports');
+  await mkdir(own);
+  t.is(await backportsConfig(own, program), '');
+  const marked = program.map((it) => ({ ...it, backports: true }));
+  const isDebian12 = /^VERSION_CODENAME=bookworm$/m.test(await readFile('/etc/os-release', 'utf8'));
+  t.is((await backportsConfig(own, marked)) !== '', isDebian12);
+  if (isDebian12)
+    t.regex(await readFile(join(own, 'sources.list'), 'utf8'), /^deb .* bookworm-backports main$/m);
+});
 
 test.serial('a program for which the operator has set another one is not fetched', async (t) => {
   process.env.UNPACK_TEST_PATH = '/opt/another';

@@ -29,7 +29,7 @@ import { until } from '../helpers/until.ts';
 
 const tool = await loadTool('word-to-pdf');
 const files = await startFiles();
-const resource = await office.open({ env: readEnv({}), log: () => undefined });
+const resource = await office.open({ env: readEnv(), log: () => undefined });
 const folder = await mkdtemp(join(tmpdir(), 'word-to-pdf-'));
 test.after.always(async () => {
   await resource[Symbol.asyncDispose]();
@@ -404,7 +404,7 @@ test.serial('killing a worker ends all its processes', async (t) => {
     import { office } from ${module('activities/office/office.ts')};
     import { RTF } from ${module('activities/office/types.ts')};
     import { readEnv } from ${module('schemas/env.ts')};
-    const it = await office.open({ env: readEnv({}), log: console.error });
+    const it = await office.open({ env: readEnv(), log: console.error });
     const bytes = Buffer.from('{\\\\rtf1 Hello\\\\par}');
     const deadline = Date.now() + 60_000;
     await it.convert({ bytes, type: RTF, name: 'a.rtf' }, { signal: new AbortController().signal, deadline });
@@ -415,8 +415,9 @@ test.serial('killing a worker ends all its processes', async (t) => {
   });
   await once(worker.stdout, 'data');
   const pid = worker.pid ?? 0;
-  // Waits until both spare LibreOffice processes are running. test/sandbox.test.ts covers processes that are still starting.
-  await until('both have started', async () => childrenOf(pid, /^[^\0]*soffice\.bin\0/).length >= 2);
+  // Waits until both spare LibreOffice processes are running, each with its parent, beside the fork server.
+  // test/sandbox.test.ts covers processes that are still starting.
+  await until('both have started', async () => childrenOf(pid, /^[^\0]*soffice\.bin\0/).length >= 5);
   const tree = childrenOf(pid, /soffice|bwrap/);
   t.true(tree.length >= 6);
   worker.kill('SIGKILL');

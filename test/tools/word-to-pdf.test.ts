@@ -24,7 +24,7 @@ await mkdir(scratch);
 process.env.TMPDIR = scratch;
 const tool = await loadTool('word-to-pdf');
 const files = await startFiles();
-const resource = await office.open({ env: readEnv({}), log: () => undefined });
+const resource = await office.open({ env: readEnv(), log: () => undefined });
 test.after.always(async () => {
   await resource[Symbol.asyncDispose]();
   files.close();
