@@ -1,6 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { isCfb, readCfb } from '../office/cfb.ts';
 import { DOC, DOCM, DOCX, DOTM, DOTX, type DocumentType, ODT, OLD_DOC, RTF } from '../office/types.ts';
+import { decodeXml } from '../office/xml.ts';
 import { isZip, openZip, type ZipBudget } from '../office/zip.ts';
 
 const LIMITS: Readonly<ZipBudget> = { entries: 10_000, bytes: 300_000_000, depth: 3 };
@@ -8,6 +9,8 @@ const LIMITS: Readonly<ZipBudget> = { entries: 10_000, bytes: 300_000_000, depth
 const CONTENT_TYPES = '[Content_Types].xml';
 const MIME_TYPE = 'mimetype';
 const MANIFEST = 'META-INF/manifest.xml';
+/** Finds the entry of the whole document in the manifest (OpenDocument 1.3, part 2, 4.8.4). */
+const ROOT_TYPE = /<[^<>]*full-path\s*=\s*["']\/["'][^<>]*>/;
 const ODT_TYPE = 'application/vnd.oasis.opendocument.text';
 /** Types of Word documents by the content type of their main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
 const WORD_TYPES: readonly [contentType: string, type: DocumentType][] = [
@@ -30,25 +33,20 @@ const unsupported = () =>
 const passwordProtected = () =>
   new ServiceError('unsupported_source', { detail: 'The document is password-protected.' });
 
-/** Decodes an XML part, which is UTF-8 or UTF-16. */
-const decode = (bytes: Buffer | null): string => {
-  if (bytes === null) return '';
-  const encoding =
-    bytes[0] === 0xff || bytes[1] === 0 ? 'utf-16le' : bytes[0] === 0xfe ? 'utf-16be' : 'utf-8';
-  return new TextDecoder(encoding).decode(bytes);
-};
-
 /** Detects the type of a ZIP before unpacking all of it, so that archives that are not documents are refused early. */
 async function typeOfZip(bytes: Buffer, limits: ZipBudget): Promise<DocumentType> {
   const archive = openZip(bytes, { ...limits });
-  const type = await typeOfParts(async (name) => decode(await archive.readPart(name)));
+  const type = await typeOfParts(async (name) => decodeXml(await archive.readPart(name)));
   await archive.checkSize();
   return type;
 }
 
 async function typeOfParts(read: (name: string) => Promise<string>): Promise<DocumentType> {
-  if ((await read(MIME_TYPE)).trim() === ODT_TYPE) {
-    if (/[<:]encryption-data\b/.test(await read(MANIFEST))) throw passwordProtected();
+  const manifest = await read(MANIFEST);
+  // Archives that other programs have packed again lack the part with the type.
+  const type = (await read(MIME_TYPE)).trim() || (ROOT_TYPE.exec(manifest)?.[0] ?? '');
+  if (type === ODT_TYPE || type.includes(`"${ODT_TYPE}"`)) {
+    if (/[<:]encryption-data\b/.test(manifest)) throw passwordProtected();
     return ODT;
   }
   const types = await read(CONTENT_TYPES);

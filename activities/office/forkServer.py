@@ -6,18 +6,24 @@ stdin: numbers of file descriptors of unused sockets, one per line. For each, th
 receives its document through that socket. stdout: "ready" after the warm-up. The fork server exits when stdin ends and all
 documents are converted.
 
-Request through a socket: the import filter (empty to detect it), the file name and the size in bytes, each on a line, and
-then the document. Response: a line and data. The line is "pdf <size in bytes>" before the PDF, "unreadable" before the
-reason, or, for a fault of the service, "failed" before the reason. After the response follows a last line: "ended" when the
-process has ended by itself, also by a crash, or "killed" when it was killed from outside the sandbox. Without a last line,
-the fork server or the parent of the process was killed. The process is killed when the worker closes its end of the socket
-for writing.
+Request through a socket: a line with a JSON object, then the document, then the documents that are inserted into it. The
+object has "filter" (import filter; empty to detect it), "name" (file name), "size" (in bytes), "embedded" (of each inserted
+document "bookmark", "filter" and "size"), "families" (font families) and "characters".
+
+Response: a line and data. The line is "pdf <size in bytes> <size of the report>" before the PDF and the report, "unreadable"
+before the reason, or, for a fault of the service, "failed" before the reason. The report is a JSON object with "fonts" (for each
+family those that may be used for it) and "undrawable" (those of the characters that no font has). After the response follows a
+last line: "ended" when the process has ended by itself, also by a crash, or "killed" when it was killed from outside the
+sandbox. Without a last line, the fork server or the parent of the process was killed. The process is killed when the worker
+closes its end of the socket for writing.
 """
 
 import ctypes
 import fcntl
 import gc
+import json
 import os
+import re
 import select
 import signal
 import stat
@@ -28,6 +34,7 @@ import traceback
 import uno
 import unohelper
 from com.sun.star.beans import PropertyValue
+from com.sun.star.style.NumberingType import ROMAN_LOWER, ROMAN_UPPER
 from com.sun.star.task import XJobExecutor
 from com.sun.star.text.FilenameDisplayFormat import FULL, NAME_AND_EXT, PATH
 
@@ -47,7 +54,16 @@ THREADS_SECONDS = 30
 # Time between two looks at the threads.
 IDLE_SECONDS = 0.01
 
+# The set of fonts of the system (FcSetSystem of <fontconfig/fontconfig.h>).
+SYSTEM_FONTS = 0
+
 libc = ctypes.CDLL(None, use_errno=True)
+
+
+class FontSet(ctypes.Structure):
+    """FcFontSet of <fontconfig/fontconfig.h>."""
+
+    _fields_ = [("count", ctypes.c_int), ("room", ctypes.c_int), ("patterns", ctypes.POINTER(ctypes.c_void_p))]
 
 
 def check(result):
@@ -165,6 +181,7 @@ class ForkServer(unohelper.Base, XJobExecutor):
     def serve(self):
         # Converting a document once loads filters, fonts and table layout, which takes longer than the conversion itself.
         self.convert("/tmp/warm.docx", "", "/tmp/warm.pdf").close(True)
+        self.fonts = Fonts()
         # Removes LibreOffice's named pipes, so that other processes cannot send commands to the fork server.
         for name in os.listdir("/tmp"):
             if name.startswith("OSL_PIPE_"):
@@ -210,25 +227,33 @@ class ForkServer(unohelper.Base, XJobExecutor):
         os._exit(0)
 
     def answer(self, channel):
-        with open(channel, "rb", closefd=False) as request:
-            [filter_name, name, size] = [request.readline().decode().removesuffix("\n") for _ in range(3)]
-            if size == "":
+        with open(channel, "rb", closefd=False) as stream:
+            line = stream.readline()
+            if line == b"":
                 return
+            request = json.loads(line)
             os.mkdir(JOB + "/in")
-            source = f"{JOB}/in/{name}"
-            write_file(source, request.read(int(size)))
+            source = f"{JOB}/in/{request['name']}"
+            write_file(source, stream.read(request["size"]))
+            os.mkdir(JOB + "/embedded")
+            embedded = []
+            for index, item in enumerate(request["embedded"]):
+                path = f"{JOB}/embedded/{index}"
+                write_file(path, stream.read(item["size"]))
+                embedded.append((item["bookmark"], item["filter"], path))
         pdf = JOB + "/out.pdf"
         try:
-            self.convert(source, filter_name, pdf)
+            self.convert(source, request["filter"], pdf, embedded)
             with open(pdf, "rb") as file:
                 data = file.read()
-            reply = b"pdf %d\n" % len(data) + data
+            report = json.dumps(self.fonts.report(request["families"], request["characters"])).encode()
+            reply = b"pdf %d %d\n" % (len(data), len(report)) + data + report
         except Exception as error:
             reply = f"unreadable\n{error!r}".encode()
         with open(channel, "wb", closefd=False) as stream:
             stream.write(reply)
 
-    def convert(self, source, filter_name, target):
+    def convert(self, source, filter_name, target, embedded=()):
         """Converts as `soffice --convert-to pdf` does, and returns the open document."""
         options = {"Hidden": True, "Silent": True, "ReadOnly": True, "OpenNewView": True}
         if filter_name != "":
@@ -237,10 +262,69 @@ class ForkServer(unohelper.Base, XJobExecutor):
         document = self.desktop.loadComponentFromURL(url, "_blank", 0, properties(options))
         if document is None:
             raise OSError("the document was not loaded")
+        for item in embedded:
+            insert_document(document, *item)
         show_names(document)
         url = uno.systemPathToFileUrl(target)
-        document.storeToURL(url, properties({"FilterName": "writer_pdf_Export"}))
+        export = properties({"FilterName": "writer_pdf_Export"})
+        document.storeToURL(url, export)
+        if show_page_count(document, target):
+            document.storeToURL(url, export)
         return document
+
+
+def insert_document(document, bookmark, filter_name, path):
+    """Replaces the paragraph of a bookmark by a document, as Word does with embedded documents (altChunk)."""
+    bookmarks = document.getBookmarks()
+    if not bookmarks.hasByName(bookmark):
+        raise OSError("the place of an embedded document is missing")
+    anchor = bookmarks.getByName(bookmark).getAnchor()
+    cursor = anchor.getText().createTextCursorByRange(anchor)
+    cursor.insertDocumentFromURL(uno.systemPathToFileUrl(path), properties({"FilterName": filter_name}))
+
+
+class Fonts:
+    """The fonts that fontconfig knows, from which LibreOffice takes replacements of missing ones."""
+
+    def __init__(self):
+        self.lib = ctypes.CDLL("libfontconfig.so.1")
+        for name in ("FcPatternCreate", "FcFontMatch", "FcCharSetCreate", "FcConfigGetFonts"):
+            getattr(self.lib, name).restype = ctypes.c_void_p
+        self.characters = ctypes.c_void_p(self.lib.FcCharSetCreate())
+        fonts = FontSet.from_address(self.lib.FcConfigGetFonts(None, SYSTEM_FONTS))
+        charset, changed = ctypes.c_void_p(), ctypes.c_int()
+        for index in range(fonts.count):
+            pattern = ctypes.c_void_p(fonts.patterns[index])
+            if self.lib.FcPatternGetCharSet(pattern, b"charset", 0, ctypes.byref(charset)) == 0:
+                self.lib.FcCharSetMerge(self.characters, charset, ctypes.byref(changed))
+
+    def report(self, families, characters):
+        has = self.lib.FcCharSetHasChar
+        return {
+            "fonts": {family: self.match(family) for family in families},
+            "undrawable": [it for it in characters if not has(self.characters, ctypes.c_uint32(ord(it)))],
+        }
+
+    def match(self, family):
+        """
+        Returns the families that fontconfig uses for a family. LibreOffice adds a class of fonts to its request, by what the document
+        says about the font.
+        """
+        return list(dict.fromkeys(self.match_class(family, it) for it in (None, "serif", "sans-serif", "monospace")))
+
+    def match_class(self, family, generic):
+        pattern = ctypes.c_void_p(self.lib.FcPatternCreate())
+        for name in (family, generic):
+            if name is not None:
+                self.lib.FcPatternAddString(pattern, b"family", name.encode())
+        self.lib.FcConfigSubstitute(None, pattern, 0)
+        self.lib.FcDefaultSubstitute(pattern)
+        found = ctypes.c_void_p(self.lib.FcFontMatch(None, pattern, ctypes.byref(ctypes.c_int())))
+        # A font has its family name in several languages.
+        name, names = ctypes.c_char_p(), []
+        while found and self.lib.FcPatternGetString(found, b"family", len(names), ctypes.byref(name)) == 0:
+            names.append(name.value.decode())
+        return next((it for it in names if it.lower() == family.lower()), names[0] if names else family)
 
 
 def show_names(document):
@@ -252,6 +336,34 @@ def show_names(document):
         if field.FileFormat in (FULL, PATH):
             field.FileFormat = NAME_AND_EXT
     fields.refresh()
+
+
+def show_page_count(document, pdf):
+    """
+    Makes fields with the number of pages show that of the PDF. LibreOffice also counts blank pages that it inserts where numbering
+    begins anew, but does not export them. Returns whether a field has changed.
+    """
+    name = "com.sun.star.text.TextField.PageCount"
+    fields = [it for it in document.getTextFields() if it.supportsService(name)]
+    if not fields:
+        return False
+    with open(pdf, "rb") as file:
+        pages = len(re.findall(rb"/Type\s*/Page\b", file.read()))
+    if pages == document.getCurrentController().PageCount:
+        return False
+    for field in fields:
+        number = roman(pages) if field.NumberingType in (ROMAN_UPPER, ROMAN_LOWER) else str(pages)
+        field.getAnchor().setString(number.lower() if field.NumberingType == ROMAN_LOWER else number)
+    return True
+
+
+def roman(number):
+    digits = zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), "M CM D CD C XC L XL X IX V IV I".split())
+    text = ""
+    for value, digit in digits:
+        text += digit * (number // value)
+        number %= value
+    return text
 
 
 g_ImplementationHelper = unohelper.ImplementationHelper()

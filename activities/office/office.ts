@@ -6,7 +6,7 @@ import { programVariables } from '../runtime/programs.ts';
 import type { Resource, ResourceOptions } from '../runtime/resource.ts';
 import { openSandbox, type SandboxLimits } from '../runtime/sandbox.ts';
 import { createForkServer, createForkServers, type ForkServers } from './forkServer.ts';
-import type { Document, OfficeProcess } from './officeProcess.ts';
+import type { Converted, Document, OfficeProcess } from './officeProcess.ts';
 
 export interface Office extends AsyncDisposable {
   /**
@@ -14,7 +14,7 @@ export interface Office extends AsyncDisposable {
    *
    * @throws ServiceError corrupt_source, output_too_large, deadline_exceeded; the signal's reason
    */
-  convert(document: Document, limits: { signal: AbortSignal; deadline: number }): Promise<Buffer>;
+  convert(document: Document, limits: { signal: AbortSignal; deadline: number }): Promise<Converted>;
 }
 
 /** Number of forked processes that wait for the next documents. */
@@ -81,7 +81,13 @@ async function open({ env }: ResourceOptions): Promise<Office> {
   // The warm-up document: one page in common fonts, with a table.
   const warmUp = await read('./warm.docx', 'base64');
   const component = await read('./forkServer.py', 'utf8');
-  const args = [program, settings, fonts, warmUp, component, `${LIMITS.scratchBytes}`];
+  const fontMaker = await read('./makeFonts.py', 'utf8');
+  const fontList = JSON.stringify(JSON.parse(await read('./fonts.json', 'utf8')));
+  const fontFolders = ['', ...(programs === null ? [] : [programs])].map((root) => `${root}/usr/share/fonts`);
+  const args = [
+    ...[program, settings, fonts, warmUp, component, `${LIMITS.scratchBytes}`],
+    ...[fontMaker, fontList, fontFolders.join(':')],
+  ];
   // Debian's package keeps its settings in /etc/libreoffice. Other packages keep all files in the parent of program/.
   const folders = [
     ...(program.startsWith('/usr/lib/') ? ['/etc/libreoffice'] : [dirname(program)]),

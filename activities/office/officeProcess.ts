@@ -9,6 +9,20 @@ export interface Document {
   type: DocumentType;
   /** File name with its extension, which a field in the document may show. */
   name: string;
+  /** Documents that replace bookmarks, each with LibreOffice's import filter. Default: none. */
+  embedded?: readonly { bookmark: string; filter: string; bytes: Uint8Array }[];
+  /** Font families of which to find out what is used for them. Default: none. */
+  families?: readonly string[];
+  /** Characters of which to find out whether a font has them. Default: none. */
+  characters?: readonly string[];
+}
+
+export interface Converted {
+  pdf: Buffer;
+  /** For each font family of the document, the families that may be used for it. */
+  fonts: Readonly<Record<string, readonly string[]>>;
+  /** Those of the characters that no font has. */
+  undrawable: readonly string[];
 }
 
 /** A sandboxed LibreOffice process that converts one document. */
@@ -19,13 +33,15 @@ export interface OfficeProcess {
    *
    * @throws ServiceError corrupt_source, output_too_large; Error when the process dies
    */
-  convert(document: Document): Promise<Buffer>;
+  convert(document: Document): Promise<Converted>;
   /** Kills the process. Resolves when its process tree and files are gone, or at once after a conversion. */
   end(): Promise<void>;
 }
 
 /** Maximum size of a PDF in bytes; the contract's limit for tool output. */
 const PDF_BYTES = 50_000_000;
+/** Maximum size of the report on fonts in bytes. */
+const REPORT_BYTES = 1_000_000;
 /** Maximum length in bytes of the first and last line of a process's response together. */
 const LINES_BYTES = 100;
 /** Last line of the response of a process that ended by itself. */
@@ -50,24 +66,18 @@ export function createOfficeProcess(channel: Duplex, ready: Promise<void>): Offi
     get ended() {
       return channel.readableEnded || channel.destroyed;
     },
-    async convert({ bytes, type, name }) {
+    async convert({ bytes, type, name, embedded = [], families = [], characters = [] }) {
       await ready;
-      channel.write(`${type.filter}\n${name}\n${bytes.length}\n`);
-      channel.write(bytes);
-      const chunks: Buffer[] = [];
-      let size = 0;
-      let pdf: PdfRange | null = null;
-      // Leaving the loop destroys the channel, which kills the process unless it has ended.
-      for await (const chunk of channel) {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > PDF_BYTES + LINES_BYTES) throw new ServiceError('output_too_large');
-        // The first line may arrive in pieces.
-        if (size - chunk.length < LINES_BYTES) pdf ??= pdfRange(Buffer.concat(chunks));
-        // Does not wait until the process has ended, because the next document can be converted meanwhile.
-        if (pdf !== null && size >= pdf.end) return Buffer.concat(chunks).subarray(pdf.start, pdf.end);
-      }
-      throw failureOf(Buffer.concat(chunks));
+      const items = embedded.map(({ bookmark, filter, bytes: { length } }) => ({
+        bookmark,
+        filter,
+        size: length,
+      }));
+      const size = bytes.length;
+      const request = { filter: type.filter, name, size, embedded: items, families, characters };
+      channel.write(`${JSON.stringify(request)}\n`);
+      for (const content of [bytes, ...embedded.map((it) => it.bytes)]) channel.write(content);
+      return readReply();
     },
     async end() {
       if (!isReady) channel.destroy();
@@ -77,18 +87,60 @@ export function createOfficeProcess(channel: Duplex, ready: Promise<void>): Offi
       await once(channel, 'close');
     },
   };
+
+  async function readReply(): Promise<Converted> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let range: ReplyRange | null = null;
+    // Leaving the loop destroys the channel, which kills the process unless it has ended.
+    for await (const chunk of channel) {
+      chunks.push(chunk);
+      size += chunk.length;
+      // The first line may arrive in pieces.
+      if (size - chunk.length < LINES_BYTES) range ??= replyRange(Buffer.concat(chunks));
+      if (size > PDF_BYTES + (range?.reportBytes ?? 0) + LINES_BYTES)
+        throw new ServiceError('output_too_large');
+      // Does not wait until the process has ended, because the next document can be converted meanwhile.
+      if (range !== null && size >= range.end) return readConverted(Buffer.concat(chunks), range);
+    }
+    throw failureOf(Buffer.concat(chunks));
+  }
 }
 
-/** Position of the PDF within a response, in bytes. */
-interface PdfRange {
+/** Positions within a response, in bytes. */
+interface ReplyRange {
   start: number;
+  reportStart: number;
+  reportBytes: number;
   end: number;
 }
 
 /** Reads the first line of a response. @returns null when it is incomplete or announces no PDF */
-function pdfRange(start: Buffer): PdfRange | null {
-  const match = /^pdf (\d+)\n/.exec(start.toString('latin1', 0, LINES_BYTES));
-  return match === null ? null : { start: match[0].length, end: match[0].length + Number(match[1]) };
+function replyRange(head: Buffer): ReplyRange | null {
+  const match = /^pdf (\d+) (\d+)\n/.exec(head.toString('latin1', 0, LINES_BYTES));
+  if (match === null) return null;
+  const start = match[0].length;
+  const reportBytes = Number(match[2]);
+  // A report that is larger than any of ours, which a process that a document took over could announce.
+  if (reportBytes > REPORT_BYTES) throw new ServiceError('output_too_large');
+  const reportStart = start + Number(match[1]);
+  return { start, reportStart, reportBytes, end: reportStart + reportBytes };
+}
+
+function readConverted(reply: Buffer, { start, reportStart, end }: ReplyRange): Converted {
+  const report: unknown = JSON.parse(reply.toString('utf8', reportStart, end));
+  if (!checkReport(report)) throw new Error('the report of LibreOffice is invalid');
+  return { pdf: reply.subarray(start, reportStart), ...report };
+}
+
+const areTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((it) => typeof it === 'string');
+
+function checkReport(report: unknown): report is Omit<Converted, 'pdf'> {
+  if (typeof report !== 'object' || report === null) return false;
+  const { fonts, undrawable }: { fonts?: unknown; undrawable?: unknown } = report;
+  const areNames = typeof fonts === 'object' && fonts !== null && Object.values(fonts).every(areTexts);
+  return areNames && areTexts(undrawable);
 }
 
 /** Returns the error that a response without a complete PDF means. */

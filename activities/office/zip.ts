@@ -1,4 +1,4 @@
-import { createInflateRaw } from 'node:zlib';
+import { crc32, createInflateRaw, deflateRawSync } from 'node:zlib';
 import { ServiceError } from '../../schemas/errors.ts';
 
 /** Remaining limits for a ZIP archive and all archives nested in it. */
@@ -11,9 +11,12 @@ export interface ZipBudget {
 
 interface Entry {
   name: string;
+  /** The entry's record in the directory. */
+  record: Buffer;
   encrypted: boolean;
   method: number;
   compressedSize: number;
+  size: number;
   offset: number;
 }
 
@@ -27,6 +30,8 @@ const LOCAL_BYTES = 30;
 const COMMENT_BYTES = 65_535;
 const ZIP64 = 0x0001;
 const UNKNOWN_32 = 0xffffffff;
+/** General purpose bit 11: the name is UTF-8 (4.4.4). */
+const UTF8_NAME = 0x0800;
 const STORED = 0;
 const DEFLATED = 8;
 /** Maximum number of bytes of an entry that `readPart` returns. */
@@ -62,15 +67,18 @@ function readEntry(bytes: Buffer, at: number): { entry: Entry; next: number } {
   const nameEnd = at + CENTRAL_BYTES + bytes.readUInt16LE(at + 28);
   const extraEnd = nameEnd + bytes.readUInt16LE(at + 30);
   const fields = [bytes.readUInt32LE(at + 24), bytes.readUInt32LE(at + 20), bytes.readUInt32LE(at + 42)];
-  const [, compressedSize = 0, offset = 0] = zip64(bytes.subarray(nameEnd, extraEnd), fields);
+  const [size = 0, compressedSize = 0, offset = 0] = zip64(bytes.subarray(nameEnd, extraEnd), fields);
+  const next = extraEnd + bytes.readUInt16LE(at + 32);
   const entry = {
     name: bytes.toString('utf8', at + CENTRAL_BYTES, nameEnd),
+    record: bytes.subarray(at, next),
     encrypted: (bytes.readUInt16LE(at + 8) & 1) === 1,
     method: bytes.readUInt16LE(at + 10),
     compressedSize,
+    size,
     offset,
   };
-  return { entry, next: extraEnd + bytes.readUInt16LE(at + 32) };
+  return { entry, next };
 }
 
 /** Whether extracting an entry with this name would write outside the target folder. */
@@ -113,20 +121,20 @@ function unpack(bytes: Buffer, entry: Entry): Iterable<Buffer> | AsyncIterable<B
   return entry.method === DEFLATED ? inflate(compressed) : [];
 }
 
-/** Decompresses at most `PART_BYTES` of an entry; null when its data is damaged. */
-async function readStart(bytes: Buffer, entry: Entry): Promise<Buffer | null> {
+/** Decompresses at most `most` bytes of an entry; null when its data is damaged. */
+async function readStart(bytes: Buffer, entry: Entry, most: number): Promise<Buffer | null> {
   const kept: Buffer[] = [];
   let size = 0;
   try {
     for await (const chunk of unpack(bytes, entry)) {
       kept.push(chunk);
       size += chunk.length;
-      if (size >= PART_BYTES) break;
+      if (size >= most) break;
     }
   } catch {
     return null;
   }
-  return Buffer.concat(kept).subarray(0, PART_BYTES);
+  return Buffer.concat(kept).subarray(0, most);
 }
 
 /** Decompresses an entry, counting its bytes against the budget. @returns the entry if it is itself a ZIP, else null */
@@ -143,9 +151,12 @@ async function unpackArchive(bytes: Buffer, entry: Entry, budget: ZipBudget): Pr
   return keep === true ? Buffer.concat(kept) : null;
 }
 
-interface Zip {
-  /** Decompresses at most 4 MB of a part; null when the part is missing or damaged. */
-  readPart(name: string): Promise<Buffer | null>;
+/** An archive whose directory has been read. */
+export interface Zip {
+  /** Names of the parts, in the order of the directory. */
+  readonly names: readonly string[];
+  /** Decompresses at most `most` bytes of a part, by default 4 MB; null when the part is missing or damaged. */
+  readPart(name: string, most?: number): Promise<Buffer | null>;
   /**
    * Decompresses all parts, including nested archives. Actual sizes are counted because declared sizes cannot be trusted.
    * Parts that cannot be decompressed are skipped; LibreOffice handles them later.
@@ -153,6 +164,8 @@ interface Zip {
    * @throws ServiceError source_too_large when the budget is exceeded
    */
   checkSize(): Promise<void>;
+  /** Returns a copy of the archive in which these parts, by name, are replaced or added. */
+  withParts(parts: ReadonlyMap<string, Buffer>): Buffer;
 }
 
 /**
@@ -166,10 +179,12 @@ export function openZip(bytes: Buffer, budget: ZipBudget): Zip {
   if (entries.some(({ encrypted }) => encrypted))
     throw new ServiceError('unsupported_source', { detail: 'The document is password-protected.' });
   return {
-    async readPart(name) {
+    names: entries.map(({ name }) => name),
+    async readPart(name, most = PART_BYTES) {
       const entry = entries.find((it) => it.name === name);
-      return entry === undefined ? null : readStart(bytes, entry);
+      return entry === undefined ? null : readStart(bytes, entry, most);
     },
+    withParts: (parts) => withinArchive(() => withParts(bytes, entries, parts)),
     async checkSize() {
       for (const entry of entries) {
         const nested = await unpackArchive(bytes, entry, budget).catch((error: unknown) => {
@@ -180,6 +195,76 @@ export function openZip(bytes: Buffer, budget: ZipBudget): Zip {
       }
     },
   };
+}
+
+/** A part as it is stored in an archive: the fields that its header and its record in the directory have in common, and its data. */
+interface StoredPart {
+  name: Buffer;
+  fields: Buffer;
+  compressed: Buffer;
+}
+
+/** Creates the fields of a part (4.3.7, from "version needed to extract" on) with the current version and no time. */
+function fieldsOf(
+  name: Buffer,
+  sizes: { crc: number; compressed: number; size: number; method: number },
+): Buffer {
+  const fields = Buffer.alloc(26);
+  fields.writeUInt16LE(20, 0);
+  fields.writeUInt16LE(UTF8_NAME, 2);
+  fields.writeUInt16LE(sizes.method, 4);
+  fields.writeUInt32LE(sizes.crc, 10);
+  fields.writeUInt32LE(sizes.compressed, 14);
+  fields.writeUInt32LE(sizes.size, 18);
+  fields.writeUInt16LE(name.length, 22);
+  return fields;
+}
+
+function storedPart(name: Buffer, data: Buffer): StoredPart {
+  const compressed = deflateRawSync(data, { level: 1 });
+  const sizes = { crc: crc32(data), compressed: compressed.length, size: data.length, method: DEFLATED };
+  return { name, fields: fieldsOf(name, sizes), compressed };
+}
+
+function keptPart(bytes: Buffer, entry: Entry): StoredPart {
+  const name = entry.record.subarray(CENTRAL_BYTES, CENTRAL_BYTES + entry.record.readUInt16LE(28));
+  const compressed = compressedBytes(bytes, entry);
+  const crc = entry.record.readUInt32LE(16);
+  const sizes = { crc, compressed: compressed.length, size: entry.size, method: entry.method };
+  return { name, fields: fieldsOf(name, sizes), compressed };
+}
+
+/**
+ * Creates an archive without gaps, because LibreOffice refuses archives with data that no entry covers.
+ *
+ * @throws RangeError when the archive is truncated
+ */
+function withParts(bytes: Buffer, entries: readonly Entry[], parts: ReadonlyMap<string, Buffer>): Buffer {
+  const kept = entries.filter(({ name }) => !parts.has(name)).map((entry) => keptPart(bytes, entry));
+  const added = [...parts].map(([name, data]) => storedPart(Buffer.from(name), data));
+  const [local, central] = [Buffer.alloc(4), Buffer.alloc(6)];
+  local.writeUInt32LE(LOCAL);
+  central.writeUInt32LE(CENTRAL);
+  central.writeUInt16LE(20, 4);
+  const pieces: Buffer[] = [];
+  const records: Buffer[] = [];
+  let offset = 0;
+  // Added parts come first, as the type of an OpenDocument text must (part 2, 3.3).
+  for (const { name, fields, compressed } of [...added, ...kept]) {
+    const rest = Buffer.alloc(14);
+    rest.writeUInt32LE(offset, 10);
+    pieces.push(local, fields, name, compressed);
+    records.push(central, fields, rest, name);
+    offset += local.length + fields.length + name.length + compressed.length;
+  }
+  const directory = Buffer.concat(records);
+  const last = Buffer.alloc(END_BYTES);
+  last.writeUInt32LE(END);
+  last.writeUInt16LE(kept.length + added.length, 8);
+  last.writeUInt16LE(kept.length + added.length, 10);
+  last.writeUInt32LE(directory.length, 12);
+  last.writeUInt32LE(offset, 16);
+  return Buffer.concat([...pieces, directory, last]);
 }
 
 /** Converts the RangeError of a read beyond the end of a truncated archive to corrupt_source. */

@@ -899,6 +899,20 @@ type WordToPdfInput struct {
 	FileUrl string `json:"fileUrl"`
 }
 
+type WordToPdfOutputTextCheck struct {
+	// Number of words that the document shows. The PDF has all of them.
+	Words int `json:"words"`
+	// Number of further words that were not found: in text boxes and cells of fixed height, which can cut text off, in formulas, and in scripts whose letters a PDF has in another order.
+	UncertainWords int `json:"uncertainWords"`
+}
+
+type WordToPdfOutputReplacedFontsItem struct {
+	// Font family that the document asks for.
+	Font string `json:"font"`
+	// Font family that was used instead.
+	Replacement string `json:"replacement"`
+}
+
 // WordToPdfOutput is the output of word-to-pdf.
 type WordToPdfOutput struct {
 	// The PDF in base64, without a data URI prefix.
@@ -909,6 +923,12 @@ type WordToPdfOutput struct {
 	FileName string `json:"fileName"`
 	// Size of the PDF in bytes.
 	SizeBytes int `json:"sizeBytes"`
+	// Comparison of the words that the document shows with those of the PDF; null for `.doc`, whose text is not read.
+	TextCheck *WordToPdfOutputTextCheck `json:"textCheck"`
+	// Fonts that the document asks for, that it does not contain and that the service does not have, at most 50; null for `.doc`, whose fonts are not read.
+	ReplacedFonts []WordToPdfOutputReplacedFontsItem `json:"replacedFonts"`
+	// Characters for which no font was found, so that boxes are shown; at most 100.
+	UndrawnCharacters []string `json:"undrawnCharacters"`
 }
 
 // Argon2Verify: Argon2 verify (3 credits). Verifies a password against a stored Argon2i, Argon2d or Argon2id hash in PHC string format. Version and cost parameters are read from the hash; a hash without a version is read as version 16, as in the reference decoder. Associated data in the hash (data=) is used. A hash that was made with a secret key (keyid=) never matches, because the service does not have the key. Limits: 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times passes. A costlier or malformed hash is refused as `invalid_input`. Hashes of version 16 take several times as long to verify as those of version 19.
@@ -1021,7 +1041,7 @@ func (c *Client) WebsiteScreenshot(ctx context.Context, input WebsiteScreenshotI
 // File decodes the file.
 func (o WebsiteScreenshotOutput) File() ([]byte, error) { return decodeFile(o.FileBase64) }
 
-// WordToPdf: Word to PDF (15 credits). Downloads a document of at most 25 MB (`.docx`, `.docm`, `.dotx`, `.dotm`, `.doc` from Word 6, `.odt` or `.rtf`) and converts it to PDF with LibreOffice. The type is detected from the content, not from the name or `Content-Type`. Other files, and files that require a password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Documents in a ZIP format may have at most 10,000 parts and 300 MB when unpacked; above that they are `source_too_large`. Each document is converted by a separate LibreOffice process that can access neither the network nor other files: macros do not run, and images, texts, objects and templates outside the document are left out. Fields with the path of the document show its file name. Missing fonts are replaced by metric-compatible ones where available (Carlito for Calibri, Caladea for Cambria, Liberation for Arial, Times New Roman and Courier New), otherwise by DejaVu and Noto, which cover all scripts. A PDF that makes the response larger than 50 MB is `output_too_large`; a document that is not converted within 60 s is `deadline_exceeded`.
+// WordToPdf: Word to PDF (15 credits). Downloads a document of at most 25 MB (`.docx`, `.docm`, `.dotx`, `.dotm`, `.doc` from Word 6, `.odt` or `.rtf`) and converts it to PDF with LibreOffice. The type is detected from the content, not from the name or `Content-Type`. Other files, and files that require a password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Documents in a ZIP format may have at most 10,000 parts and 300 MB when unpacked; above that they are `source_too_large`. Each document is converted by a separate LibreOffice process that can access neither the network nor other files: macros do not run, and images, texts, objects and templates outside the document are left out. The words of the PDF are compared with those that the document shows; if the PDF would lack some, the document is `unsupported_source`, except `.doc`, whose text is not read. Fields of Word documents show the result that Word stored, except page numbers. Fields with the path of the document show its file name. Comments are left out, and the transparency of pictures is ignored. Missing fonts are replaced by fonts of the same widths where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe UI, Consolas and others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts` lists them. A PDF that makes the response larger than 50 MB is `output_too_large`; a document that is not converted within 60 s, such as one with a table of thousands of rows, is `deadline_exceeded`.
 func (c *Client) WordToPdf(ctx context.Context, input WordToPdfInput, options ...CallOptions) (*Result[WordToPdfOutput], error) {
 	return call[WordToPdfOutput](ctx, c, "word-to-pdf", false, input, options)
 }

@@ -11,10 +11,14 @@ export default defineTool({
     'require a password, are `unsupported_source`; files that cannot be read are `corrupt_source`. Documents in a ZIP format may ' +
     'have at most 10,000 parts and 300 MB when unpacked; above that they are `source_too_large`. Each document is converted by ' +
     'a separate LibreOffice process that can access neither the network nor other files: macros do not run, and images, texts, ' +
-    'objects and templates outside the document are left out. Fields with the path of the document show its file name. Missing fonts are replaced by metric-compatible ones ' +
-    'where available (Carlito for Calibri, Caladea for Cambria, Liberation for Arial, Times New Roman and Courier ' +
-    'New), otherwise by DejaVu and Noto, which cover all scripts. A PDF that makes the response larger than 50 MB is ' +
-    '`output_too_large`; a document that is not converted within 60 s is `deadline_exceeded`.',
+    'objects and templates outside the document are left out. The words of the PDF are compared with those that the document ' +
+    'shows; if the PDF would lack some, the document is `unsupported_source`, except `.doc`, whose text is not read. Fields of ' +
+    'Word documents show the result that Word stored, except page numbers. Fields with the path of the document show its file ' +
+    'name. Comments are left out, and the transparency of pictures is ignored. Missing fonts are replaced by fonts of the same ' +
+    'widths where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe UI, Consolas and ' +
+    'others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts` lists them. A PDF that makes the response larger ' +
+    'than 50 MB is `output_too_large`; a document that is not converted within 60 s, such as one with a table of thousands of rows, is ' +
+    '`deadline_exceeded`.',
   price: 15,
   pool: 'heavy',
   limits: { workMs: 60_000, attempts: 2 },
@@ -35,8 +39,57 @@ export default defineTool({
           'Suggested file name: the name of the document (from `Content-Disposition`, else from its URL) with `.pdf`.',
       },
       sizeBytes: { type: 'integer', minimum: 1, description: 'Size of the PDF in bytes.' },
+      textCheck: {
+        type: ['object', 'null'],
+        description:
+          'Comparison of the words that the document shows with those of the PDF; null for `.doc`, whose text is not read.',
+        properties: {
+          words: {
+            type: 'integer',
+            minimum: 0,
+            description: 'Number of words that the document shows. The PDF has all of them.',
+          },
+          uncertainWords: {
+            type: 'integer',
+            minimum: 0,
+            description:
+              'Number of further words that were not found: in text boxes and cells of fixed height, which can cut text off, in formulas, and in scripts whose letters a PDF has in another order.',
+          },
+        },
+        required: ['words', 'uncertainWords'],
+        additionalProperties: false,
+      },
+      replacedFonts: {
+        type: ['array', 'null'],
+        maxItems: 50,
+        description:
+          'Fonts that the document asks for, that it does not contain and that the service does not have, at most 50; null for `.doc`, whose fonts are not read.',
+        items: {
+          type: 'object',
+          properties: {
+            font: { type: 'string', description: 'Font family that the document asks for.' },
+            replacement: { type: 'string', description: 'Font family that was used instead.' },
+          },
+          required: ['font', 'replacement'],
+          additionalProperties: false,
+        },
+      },
+      undrawnCharacters: {
+        type: 'array',
+        maxItems: 100,
+        description: 'Characters for which no font was found, so that boxes are shown; at most 100.',
+        items: { type: 'string' },
+      },
     },
-    required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes'],
+    required: [
+      'fileBase64',
+      'mimeType',
+      'fileName',
+      'sizeBytes',
+      'textCheck',
+      'replacedFonts',
+      'undrawnCharacters',
+    ],
     additionalProperties: false,
   },
   examples: [
@@ -46,6 +99,9 @@ export default defineTool({
         ...exampleFile('word-to-pdf.pdf'),
         mimeType: 'application/pdf',
         fileName: 'letter.pdf',
+        textCheck: { words: 1, uncertainWords: 0 },
+        replacedFonts: [],
+        undrawnCharacters: [],
       },
     },
   ],

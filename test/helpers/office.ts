@@ -1,10 +1,27 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { crc32, deflateRawSync } from 'node:zlib';
+import { programVariables } from '../../activities/runtime/programs.ts';
+import { readEnv } from '../../schemas/env.ts';
 
 const run = promisify(execFile);
+
+const office = (name: string) => fileURLToPath(new URL(`../../activities/office/${name}`, import.meta.url));
+
+/** Makes the fonts of the sandbox, and returns its font configuration. @param system the configuration of the system */
+async function makeFonts(folder: string, system = '/etc/fonts/fonts.conf'): Promise<string> {
+  const [target, file] = [join(folder, 'fonts'), join(folder, 'fonts.conf')];
+  await mkdir(target, { recursive: true });
+  const list = await readFile(office('fonts.json'), 'utf8');
+  await run('python3', [office('makeFonts.py'), list, target, '/usr/share/fonts']);
+  const text = await readFile(office('fonts.conf'), 'utf8');
+  await writeFile(file, text.replaceAll('/etc/fonts/fonts.conf', system).replaceAll('/tmp/fonts', target));
+  return file;
+}
 
 /** Converts files with one run of the installed LibreOffice. @returns the paths of the results */
 export async function convertWithLibreOffice(
@@ -16,11 +33,17 @@ export async function convertWithLibreOffice(
   await mkdir(outdir, { recursive: true });
   const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`;
   const options = ['--headless', profile, '--convert-to', to, '--outdir', outdir];
-  await run('soffice', [...options, ...files], {
+  const { SOFFICE_PATH, PROGRAMS_DIR } = readEnv();
+  const { PATH: _path, ...unpacked } = programVariables(PROGRAMS_DIR);
+  const fonts = await makeFonts(folder, unpacked.FONTCONFIG_FILE);
+  // Same settings as in the sandbox: fonts, no language, and a fixed paper size instead of the one in this machine's
+  // /etc/papersize.
+  const settings = { LANG: 'C.UTF-8', PAPERSIZE: 'letter', TMPDIR: folder, FONTCONFIG_FILE: fonts };
+  const unpackedOffice = join(PROGRAMS_DIR ?? '', 'usr/lib/libreoffice/program/soffice');
+  const installed = PROGRAMS_DIR !== null && existsSync(unpackedOffice) ? unpackedOffice : 'soffice';
+  await run(SOFFICE_PATH ?? installed, [...options, ...files], {
     timeout: 150_000,
-    // Same settings as in the sandbox: no language, and a fixed paper size instead of the one in this machine's
-    // /etc/papersize.
-    env: { ...process.env, LANG: 'C.UTF-8', PAPERSIZE: 'letter', TMPDIR: folder },
+    env: { ...process.env, ...unpacked, ...settings },
   });
   const made = await readdir(outdir);
   return files.flatMap((file) => {
@@ -86,6 +109,7 @@ export function zipOf(parts: readonly ZipPart[]): Buffer {
 const MAIN = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
 const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const MATH = 'http://schemas.openxmlformats.org/officeDocument/2006/math';
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 
 export interface DocxOptions {
@@ -95,6 +119,11 @@ export interface DocxOptions {
   external?: readonly (readonly [type: string, target: string])[];
   mainType?: string;
   extra?: readonly ZipPart[];
+  /**
+   * Parts to which the main part has relationships, each with the last part of its type URI and the content type of the part; their
+   * ids are p0, p1 …
+   */
+  parts?: readonly (ZipPart & { relation: string; contentType: string })[];
 }
 
 /** Returns the smallest Word document that Word accepts. */
@@ -103,7 +132,15 @@ export function makeDocx({
   external = [],
   mainType = MAIN,
   extra = [],
+  parts = [],
 }: DocxOptions = {}): Buffer {
+  const internal = parts.map(
+    ({ relation, name }, index) =>
+      `<Relationship Id="p${index}" Type="${RELATIONS}/${relation}" Target="/${name}"/>`,
+  );
+  const overrides = parts.map(
+    ({ name, contentType }) => `<Override PartName="/${name}" ContentType="${contentType}"/>`,
+  );
   const relations = external.map(
     ([type, target], index) =>
       `<Relationship Id="x${index}" Type="${RELATIONS}/${type}" Target="${target}" TargetMode="External"/>`,
@@ -118,17 +155,18 @@ export function makeDocx({
         `<Types xmlns="${PACKAGE}/content-types"><Default Extension="xml" ContentType="application/xml"/>` +
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
         '<Override PartName="/word/settings.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.settings+xml"/>' +
-        `<Override PartName="/word/document.xml" ContentType="${mainType}"/></Types>`,
+        `${overrides.join('')}<Override PartName="/word/document.xml" ContentType="${mainType}"/></Types>`,
     },
     {
       name: '_rels/.rels',
       data: wrapped(`<Relationship Id="r" Type="${RELATIONS}/officeDocument" Target="word/document.xml"/>`),
     },
-    { name: 'word/_rels/document.xml.rels', data: wrapped(relations.join('')) },
+    { name: 'word/_rels/document.xml.rels', data: wrapped([...internal, ...relations].join('')) },
     {
       name: 'word/document.xml',
-      data: `<w:document xmlns:w="${WORD}" xmlns:r="${RELATIONS}" xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"><w:body>${text}</w:body></w:document>`,
+      data: `<w:document xmlns:w="${WORD}" xmlns:r="${RELATIONS}" xmlns:m="${MATH}" xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"><w:body>${text}</w:body></w:document>`,
     },
+    ...parts,
     ...extra,
   ]);
 }

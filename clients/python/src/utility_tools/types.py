@@ -1122,6 +1122,20 @@ class WordToPdfInput(TypedDict):
     """Absolute http or https URL of the document. At most 8 KB, without user name and password."""
 
 
+class WordToPdfOutputTextCheck(TypedDict):
+    words: int
+    """Number of words that the document shows. The PDF has all of them."""
+    uncertainWords: int
+    """Number of further words that were not found: in text boxes and cells of fixed height, which can cut text off, in formulas, and in scripts whose letters a PDF has in another order."""
+
+
+class WordToPdfOutputReplacedFontsItem(TypedDict):
+    font: str
+    """Font family that the document asks for."""
+    replacement: str
+    """Font family that was used instead."""
+
+
 class WordToPdfOutput(TypedDict):
     """Output of `word-to-pdf`."""
 
@@ -1133,6 +1147,12 @@ class WordToPdfOutput(TypedDict):
     """Suggested file name: the name of the document (from `Content-Disposition`, else from its URL) with `.pdf`."""
     sizeBytes: int
     """Size of the PDF in bytes."""
+    textCheck: Union["WordToPdfOutputTextCheck", None]
+    """Comparison of the words that the document shows with those of the PDF; null for `.doc`, whose text is not read."""
+    replacedFonts: Union[List["WordToPdfOutputReplacedFontsItem"], None]
+    """Fonts that the document asks for, that it does not contain and that the service does not have, at most 50; null for `.doc`, whose fonts are not read."""
+    undrawnCharacters: List[str]
+    """Characters for which no font was found, so that boxes are shown; at most 100."""
 
 
 class AccountJobs(TypedDict):

@@ -1304,6 +1304,31 @@ export interface WordToPdfOutput {
   fileName: string;
   /** Size of the PDF in bytes. */
   sizeBytes: number;
+  /**
+   * Comparison of the words that the document shows with those of the PDF; null for `.doc`, whose text
+   * is not read.
+   */
+  textCheck: {
+    /** Number of words that the document shows. The PDF has all of them. */
+    words: number;
+    /**
+     * Number of further words that were not found: in text boxes and cells of fixed height, which can cut
+     * text off, in formulas, and in scripts whose letters a PDF has in another order.
+     */
+    uncertainWords: number;
+  } | null;
+  /**
+   * Fonts that the document asks for, that it does not contain and that the service does not have, at
+   * most 50; null for `.doc`, whose fonts are not read.
+   */
+  replacedFonts: {
+    /** Font family that the document asks for. */
+    font: string;
+    /** Font family that was used instead. */
+    replacement: string;
+  }[] | null;
+  /** Characters for which no font was found, so that boxes are shown; at most 100. */
+  undrawnCharacters: string[];
 }
 
 export interface Account {

@@ -1,0 +1,129 @@
+import { posix } from 'node:path';
+import type { SourceText } from '../sourceText.ts';
+import { scanXml } from '../xml.ts';
+import { isZip, openZip, type Zip } from '../zip.ts';
+import { replaceBullets } from './bullets.ts';
+import { type EmbeddedDocument, prepareEmbedded } from './embedded.ts';
+import { flatten } from './flatten.ts';
+import { fontNames } from './fontNames.ts';
+import { findMain, type Relation, readRelations, readXml } from './parts.ts';
+import { hiddenStyles } from './styles.ts';
+import { readText } from './text.ts';
+
+export interface WordDocument {
+  /** Parts that have been changed, for LibreOffice. */
+  changed: Map<string, Buffer>;
+  embedded: EmbeddedDocument[];
+  text: SourceText;
+  /** The font families that it asks for. */
+  families: string[];
+}
+
+/** Maximum size in bytes of an embedded document. */
+const CHUNK_BYTES = 100_000_000;
+/** Limits for embedded documents, which inspect-document has checked already. */
+const BUDGET = { entries: 10_000, bytes: 300_000_000, depth: 3 };
+const DEPTH = 2;
+/** Types of relationships to parts with text. */
+const WITH_TEXT = new Set(['header', 'footer', 'footnotes', 'endnotes']);
+
+/** What the first section of a document, its notes and its settings say about which other parts are shown. */
+function readReferences(xml: string, settings: string) {
+  const notes = { footnotes: new Set<string>(), endnotes: new Set<string>() };
+  const running: string[] = [];
+  let sections = 0;
+  let hasTitlePage = /<\w+:evenAndOddHeaders\b/.test(settings);
+  scanXml(xml, {
+    open({ name, attributes }) {
+      const id = attributes['w:id'] ?? '';
+      if (name === 'w:footnoteReference') notes.footnotes.add(id);
+      if (name === 'w:endnoteReference') notes.endnotes.add(id);
+      if (name === 'w:sectPr') sections += 1;
+      if (sections !== 1) return;
+      if (/^w:(?:header|footer)Reference$/.test(name) && attributes['w:type'] === 'default')
+        running.push(attributes['r:id'] ?? '');
+      if (name === 'w:titlePg' && !/^(?:0|false|off)$/.test(attributes['w:val'] ?? '')) hasTitlePage = true;
+    },
+  });
+  return { notes, running: hasTitlePage ? [] : running };
+}
+
+/**
+ * Reads the text that a Word document shows, and replaces what LibreOffice would lose.
+ *
+ * Headers and footers are read only if the first page certainly shows them.
+ */
+export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
+  const main = await findMain(zip);
+  const relations = await readRelations(zip, main);
+  const partOf = (wanted: string) =>
+    [...relations.values()].find(({ type }) => type === wanted)?.target ?? '';
+  const xml = await readXml(zip, main);
+  const styles = await readXml(zip, partOf('styles'));
+  const hidden = hiddenStyles(styles);
+  const { notes, running } = readReferences(xml, await readXml(zip, partOf('settings')));
+
+  const changed = new Map<string, Buffer>();
+  const text: SourceText = { sure: [], loose: [] };
+  const embedded: EmbeddedDocument[] = [];
+  const names = new Set(zip.names);
+
+  const add = (found: SourceText): void => {
+    for (const paragraph of found.sure) text.sure.push(paragraph);
+    for (const paragraph of found.loose) text.loose.push(paragraph);
+  };
+
+  async function readPart(name: string, part: string, found: SourceText | null): Promise<void> {
+    const targets = name === main ? relations : await readRelations(zip, name);
+    const chunks = await readChunks(zip, targets);
+    const flat = flatten(part, {
+      prefix: `_embedded_${posix.basename(name, '.xml')}_`,
+      hasPart: (id) => names.has(targets.get(id)?.target ?? ''),
+      isNative: (id) => isZip(chunks.get(id) ?? Buffer.alloc(0)),
+    });
+    if (flat.xml !== part) changed.set(name, Buffer.from(withoutDeclaration(flat.xml)));
+    for (const { id, bookmark } of flat.chunks) {
+      const document = prepareEmbedded(
+        bookmark,
+        targets.get(id)?.target ?? '',
+        chunks.get(id) ?? Buffer.alloc(0),
+      );
+      embedded.push(document);
+      add(document.text);
+    }
+    for (const chunk of chunks.values())
+      if (isZip(chunk) && depth < DEPTH)
+        add((await readDocument(openZip(chunk, { ...BUDGET }), depth + 1)).text);
+    if (found !== null) add(found);
+  }
+
+  const numbering = await readXml(zip, partOf('numbering'));
+  const bullets = replaceBullets(numbering);
+  if (bullets !== numbering) changed.set(partOf('numbering'), Buffer.from(withoutDeclaration(bullets)));
+
+  const parts = [xml];
+  await readPart(main, xml, readText(xml, { hiddenStyles: hidden }));
+  for (const [id, { type, target }] of relations) {
+    if (target === null || !WITH_TEXT.has(type) || !names.has(target)) continue;
+    const part = await readXml(zip, target);
+    parts.push(part);
+    const isShown = type === 'footnotes' || type === 'endnotes' || running.includes(id);
+    const shown = type === 'footnotes' || type === 'endnotes' ? { notes: notes[type] } : {};
+    await readPart(target, part, isShown ? readText(part, { hiddenStyles: hidden, ...shown }) : null);
+  }
+  const shown = [...text.sure, ...text.loose].join('\n');
+  const families = fontNames(parts, styles, await readXml(zip, partOf('theme')), shown);
+  return { changed, embedded, text, families };
+}
+
+/** Reads the embedded documents (altChunk) of a part by the ids of their relationships. */
+async function readChunks(zip: Zip, relations: ReadonlyMap<string, Relation>): Promise<Map<string, Buffer>> {
+  const chunks = new Map<string, Buffer>();
+  for (const [id, { type, target }] of relations)
+    if (type === 'aFChunk' && target !== null)
+      chunks.set(id, (await zip.readPart(target, CHUNK_BYTES)) ?? Buffer.alloc(0));
+  return chunks;
+}
+
+/** Removes the declaration with the encoding, because changed parts are stored in UTF-8. */
+const withoutDeclaration = (xml: string): string => xml.replace(/^\s*<\?xml[^>]*\?>/, '');

@@ -1,0 +1,141 @@
+import type { Edit, Tag } from '../xml.ts';
+
+/**
+ * Fields that stay fields (ECMA-376-1, 17.16.5), because LibreOffice computes them from its own layout, makes links or form
+ * controls of them, or because Word stores no result of them. The others are replaced by the result that Word stored, which is what
+ * Word shows: LibreOffice loses the results of some, such as IF, and computes others anew, such as DATE.
+ */
+const KEPT = new Set(
+  (
+    'PAGE NUMPAGES SECTIONPAGES SECTION PAGEREF STYLEREF NOTEREF FILENAME TOC TOA INDEX HYPERLINK FORMTEXT FORMCHECKBOX ' +
+    'FORMDROPDOWN TC XE TA RD ADVANCE MACROBUTTON GOTOBUTTON AUTONUM AUTONUMLGL AUTONUMOUT LISTNUM'
+  ).split(' '),
+);
+/** Kept fields whose stored result LibreOffice shows. */
+const SHOWN = new Set(['TOC', 'TOA', 'INDEX', 'HYPERLINK', 'FORMTEXT']);
+
+/** Further fields whose results LibreOffice computes anew, if they stay fields. */
+const COMPUTED = new Set(
+  (
+    'DATE TIME AUTHOR TITLE SUBJECT KEYWORDS COMMENTS DOCPROPERTY CREATEDATE SAVEDATE PRINTDATE EDITTIME NUMWORDS NUMCHARS ' +
+    'REVNUM LASTSAVEDBY USERNAME USERINITIALS SEQ REF FILESIZE INFO TEMPLATE INCLUDEPICTURE INCLUDETEXT LINK EMBED DDE DDEAUTO'
+  ).split(' '),
+);
+
+const nameOf = (instruction: string): string => /^\s*(\S+)/.exec(instruction)?.[1]?.toUpperCase() ?? '';
+
+const isKept = (instruction: string): boolean => {
+  const name = nameOf(instruction);
+  // With the switch \h, a reference is a link.
+  return KEPT.has(name) || (name === 'REF' && /\\h\b/i.test(instruction));
+};
+
+/** Whether the PDF shows the result of the field that the document stores. */
+export const showsResult = (instruction: string): boolean =>
+  !isKept(instruction) || SHOWN.has(nameOf(instruction));
+
+/** Whether LibreOffice shows the stored result of a field that stays one. */
+export const keepsResult = (instruction: string): boolean =>
+  showsResult(instruction) && !COMPUTED.has(nameOf(instruction));
+
+/** Content that a field can have as its result. */
+const CONTENT = new Set(['w:t', 'w:drawing', 'w:pict', 'w:object', 'w:sym', 'w:tab', 'w:br']);
+
+interface ComplexField {
+  instruction: string;
+  hasResult: boolean;
+  /** Start of its first w:fldChar. */
+  start: number;
+  /** End of the w:fldChar that separates the instruction from the result. */
+  separated: number | null;
+  /** Tags between `start` and `separated` whose counterpart is outside. */
+  closed: { name: string; text: string }[];
+  opened: { name: string; text: string }[];
+}
+
+interface SimpleField {
+  instruction: string;
+  hasResult: boolean;
+  tag: Tag;
+}
+
+/**
+ * Collects the edits that replace fields by their results. A field consists of runs: one with the character "begin", some with
+ * the instruction, one with "separate", some with the result, one with "end". Runs and paragraphs can begin within the
+ * instruction and end after it, so that the tags that have no counterpart within the instruction stay.
+ */
+export function createFieldEdits(xml: string) {
+  const edits: Edit[] = [];
+  const open: ComplexField[] = [];
+  const simple: SimpleField[] = [];
+  let character: { kind: string | undefined; start: number } | null = null;
+
+  /** Fields that are within their instruction; their tags are counted. */
+  const inInstruction = () => open.filter(({ separated }) => separated === null);
+
+  function onCharacter(kind: string | undefined, start: number, end: number): void {
+    const field = open.at(-1);
+    if (kind === 'separate' && field !== undefined) {
+      field.separated = end;
+    } else if (kind === 'end' && field !== undefined) {
+      open.pop();
+      if (field.separated === null || !field.hasResult || isKept(field.instruction)) return;
+      // A field within the instruction of another one is removed with it, or belongs to a field that is kept.
+      if (inInstruction().length > 0) return;
+      edits.push({ start: field.start, end: field.separated, text: unmatched(field) });
+      edits.push({ start, end, text: '' });
+    }
+  }
+
+  return {
+    edits,
+    open(tag: Tag): void {
+      const { name } = tag;
+      if (name === 'w:fldChar') {
+        character = { kind: tag.attributes['w:fldCharType'], start: tag.start };
+        if (character.kind === 'begin')
+          open.push({
+            instruction: '',
+            hasResult: false,
+            start: tag.start,
+            separated: null,
+            closed: [],
+            opened: [],
+          });
+      }
+      for (const { opened } of inInstruction()) opened.push({ name, text: xml.slice(tag.start, tag.end) });
+      if (CONTENT.has(name)) {
+        for (const field of open) if (field.separated !== null) field.hasResult = true;
+        for (const field of simple) field.hasResult = true;
+      }
+      if (name === 'w:fldSimple')
+        simple.push({ instruction: tag.attributes['w:instr'] ?? '', hasResult: false, tag });
+    },
+    instruction(text: string): void {
+      const field = open.at(-1);
+      if (field !== undefined && field.separated === null) field.instruction += text;
+    },
+    close(name: string, start: number, end: number): void {
+      for (const { opened, closed } of inInstruction())
+        if (opened.pop() === undefined) closed.push({ name, text: xml.slice(start, end) });
+      if (name === 'w:fldChar' && character !== null) {
+        onCharacter(character.kind, character.start, end);
+        character = null;
+      }
+      if (name === 'w:fldSimple') {
+        const field = simple.pop();
+        if (field === undefined || !field.hasResult || isKept(field.instruction)) return;
+        edits.push({ start: field.tag.start, end: field.tag.end, text: '' });
+        edits.push({ start, end, text: '' });
+      }
+    },
+  };
+}
+
+/** Returns the tags that must stay when an instruction is removed. A pair that ends and begins the same element is not needed. */
+function unmatched({ closed, opened }: ComplexField): string {
+  let pairs = 0;
+  while (pairs < closed.length && closed[closed.length - 1 - pairs]?.name === opened[pairs]?.name) pairs += 1;
+  const kept = [...closed.slice(0, closed.length - pairs), ...opened.slice(pairs)];
+  return kept.map(({ text }) => text).join('');
+}

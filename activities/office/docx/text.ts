@@ -1,0 +1,172 @@
+import type { SourceText } from '../sourceText.ts';
+import { scanXml, type Tag } from '../xml.ts';
+import { showsResult } from './fields.ts';
+
+/** Facts about a document that decide which text of a part is shown. */
+export interface TextOptions {
+  /** Ids of styles whose text is hidden. */
+  hiddenStyles: ReadonlySet<string>;
+  /** Ids of notes to read, in a part with notes. Default: all. */
+  notes?: ReadonlySet<string>;
+}
+
+/** Elements whose text is not shown, or belongs to no paragraph. */
+const SKIPPED = new Set([
+  ...['w:del', 'w:moveFrom', 'w:sdtPr', 'w:ffData', 'w:pPrChange', 'w:rPrChange', 'w:binData'],
+  ...['w:comment', 'mc:Fallback', 'w:rt'],
+]);
+const LOOSE = new Set(['w:txbxContent', 'm:oMath', 'v:textpath']);
+const NOTES = new Set(['w:footnote', 'w:endnote']);
+/** Fonts whose letters are symbols. */
+const SYMBOLS = /^(?:symbol|wingdings|webdings|zapfdingbats|mt extra|marlett)/i;
+const OFF = /^(?:0|false|off)$/;
+
+/** An element that is open. */
+interface Element {
+  name: string;
+  skipped: boolean;
+  loose: boolean;
+}
+
+interface Paragraph {
+  sure: string;
+  loose: string;
+  hidden: boolean;
+  /** Whether it is in a frame of fixed height, which cuts its text off. */
+  cut: boolean;
+}
+
+interface Run {
+  sure: string;
+  loose: string;
+  hidden: boolean;
+}
+
+/** Reads the text that a part of a Word document shows. */
+export function readText(xml: string, { hiddenStyles, notes }: TextOptions): SourceText {
+  const result: SourceText = { sure: [], loose: [] };
+  const path: Element[] = [];
+  const paragraphs: Paragraph[] = [{ sure: '', loose: '', hidden: false, cut: false }];
+  const runs: Run[] = [];
+  const fields: { instruction: string; state: 'instruction' | 'shown' | 'hidden' }[] = [];
+
+  const isSkipped = () =>
+    path.some(({ skipped }) => skipped) || fields.some(({ state }) => state !== 'shown');
+  const nearest = (name: string) => path.findLast((it) => it.name === name);
+
+  function end(): void {
+    const paragraph = paragraphs.at(-1);
+    if (paragraph === undefined) return;
+    if (paragraph.sure.trim() !== '') result.sure.push(paragraph.sure);
+    if (paragraph.loose.trim() !== '') result.loose.push(paragraph.loose);
+  }
+
+  function write(text: string): void {
+    const run = runs.at(-1);
+    if (run === undefined || isSkipped()) return;
+    if (paragraphs.at(-1)?.cut || path.some(({ loose }) => loose)) run.loose += text;
+    else run.sure += text;
+  }
+
+  function open({ name, attributes }: Tag): void {
+    const grandparent = path.at(-2)?.name;
+    const isForeignNote = NOTES.has(name) && notes !== undefined && !notes.has(attributes['w:id'] ?? '');
+    path.push({ name, skipped: SKIPPED.has(name) || isForeignNote, loose: LOOSE.has(name) });
+    const value = attributes['w:val'] ?? '';
+    const run = grandparent === 'w:r' ? runs.at(-1) : undefined;
+    const paragraph = paragraphs.at(-1);
+    switch (name) {
+      case 'w:p':
+        paragraphs.push({ sure: '', loose: '', hidden: false, cut: false });
+        break;
+      case 'w:pStyle':
+        if (paragraph !== undefined) paragraph.hidden = hiddenStyles.has(value);
+        break;
+      case 'w:framePr':
+        if (paragraph !== undefined) paragraph.cut = attributes['w:hRule'] === 'exact';
+        break;
+      case 'w:trHeight': {
+        const row = nearest('w:tr');
+        if (row !== undefined && attributes['w:hRule'] === 'exact') row.loose = true;
+        break;
+      }
+      case 'w:hidden': {
+        const row = grandparent === 'w:tr' ? nearest('w:tr') : undefined;
+        if (row !== undefined) row.skipped = !OFF.test(value);
+        break;
+      }
+      case 'w:vMerge':
+      case 'w:hMerge': {
+        const cell = nearest('w:tc');
+        // The content of a cell that continues another one is not shown.
+        if (cell !== undefined && value !== 'restart') cell.loose = true;
+        break;
+      }
+      case 'w:showingPlcHdr': {
+        const control = nearest('w:sdt');
+        if (control !== undefined) control.loose = true;
+        break;
+      }
+      case 'w:r':
+      case 'm:r':
+        runs.push({ hidden: paragraph?.hidden ?? false, sure: '', loose: '' });
+        break;
+      case 'w:vanish':
+        if (run !== undefined) run.hidden = !OFF.test(value);
+        break;
+      case 'w:rStyle':
+        if (run !== undefined) run.hidden ||= hiddenStyles.has(value);
+        break;
+      case 'w:rFonts':
+        if (run !== undefined) run.hidden ||= SYMBOLS.test(attributes['w:ascii'] ?? '');
+        break;
+      case 'w:tab':
+      case 'w:br':
+      case 'w:cr':
+        write(' ');
+        break;
+      case 'w:noBreakHyphen':
+        write('-');
+        break;
+      case 'w:fldChar':
+        onField(attributes['w:fldCharType']);
+        break;
+      case 'w:fldSimple':
+        fields.push(shown(attributes['w:instr'] ?? ''));
+        break;
+    }
+  }
+
+  const shown = (instruction: string) =>
+    ({ instruction, state: showsResult(instruction) ? 'shown' : 'hidden' }) as const;
+
+  function onField(kind: string | undefined): void {
+    if (kind === 'begin') fields.push({ instruction: '', state: 'instruction' });
+    else if (kind === 'separate') fields.push(shown(fields.pop()?.instruction ?? ''));
+    else if (kind === 'end') fields.pop();
+  }
+
+  function close(name: string): void {
+    path.pop();
+    if (name === 'w:p') {
+      end();
+      paragraphs.pop();
+    } else if (name === 'w:r' || name === 'm:r') {
+      const run = runs.pop();
+      const paragraph = paragraphs.at(-1);
+      if (run === undefined || paragraph === undefined || run.hidden) return;
+      paragraph.sure += run.sure;
+      paragraph.loose += run.loose;
+    } else if (name === 'w:fldSimple') fields.pop();
+  }
+
+  function text(data: string): void {
+    const name = path.at(-1)?.name;
+    const field = fields.at(-1);
+    if (name === 'w:t' || name === 'm:t') write(data);
+    else if (name === 'w:instrText' && field?.state === 'instruction') field.instruction += data;
+  }
+
+  scanXml(xml, { open, close, text });
+  return result;
+}

@@ -1,0 +1,169 @@
+import test from 'ava';
+import prepareDocument from '../../activities/jobs/prepare-document.ts';
+import { compareText } from '../../activities/office/compareText.ts';
+import { openZip } from '../../activities/office/zip.ts';
+import { makeDocx, makeOdt, zipOf } from '../helpers/office.ts';
+
+const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+const MAIN = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
+const run = (text: string, properties = '') =>
+  `<w:r>${properties}<w:t xml:space="preserve">${text}</w:t></w:r>`;
+const paragraph = (...runs: string[]) => `<w:p>${runs.join('')}</w:p>`;
+const character = (kind: string) => `<w:r><w:fldChar w:fldCharType="${kind}"/></w:r>`;
+const instruction = (text: string) => `<w:r><w:instrText xml:space="preserve"> ${text} </w:instrText></w:r>`;
+const field = (inner: string, result: string) =>
+  character('begin') + inner + character('separate') + result + character('end');
+
+const prepareBody = (body: string) => prepareDocument({ bytes: makeDocx({ body }) });
+const sureOf = async (body: string) => (await prepareBody(body)).text?.sure;
+
+/** Returns the main part that LibreOffice gets; null when the document is not changed. */
+async function changedBody(body: string): Promise<string | null> {
+  const { bytes } = await prepareBody(body);
+  if (bytes === null) return null;
+  const zip = openZip(Buffer.from(bytes), { entries: 100, bytes: 1e6, depth: 1 });
+  const xml = (await zip.readPart('word/document.xml'))?.toString() ?? '';
+  return /<w:body>(.*)<\/w:body>/s.exec(xml)?.[1] ?? '';
+}
+
+const SHOWN: [what: string, body: string, shown: string[]][] = [
+  ['runs of a paragraph', paragraph(run('One '), run('two')), ['One two']],
+  [
+    'a nested field',
+    paragraph(
+      field(
+        instruction('IF') + field(instruction('MERGEFIELD a'), run('M')) + instruction('= "M"'),
+        run('Mr'),
+      ),
+    ),
+    ['Mr'],
+  ],
+  ['a simple field', paragraph(`<w:fldSimple w:instr=" MERGEFIELD a ">${run('Ann')}</w:fldSimple>`), ['Ann']],
+  ['a page number, which changes', paragraph(run('Page '), field(instruction('PAGE'), run('7'))), ['Page ']],
+  ['hidden text', paragraph(run('seen'), run('hidden', '<w:rPr><w:vanish/></w:rPr>')), ['seen']],
+  [
+    'text that is not hidden after all',
+    paragraph(run('seen', '<w:rPr><w:vanish w:val="0"/></w:rPr>')),
+    ['seen'],
+  ],
+  [
+    'deleted and moved text',
+    paragraph(
+      run('new'),
+      `<w:del><w:r><w:delText>old</w:delText></w:r></w:del><w:moveFrom>${run('old')}</w:moveFrom>`,
+    ),
+    ['new'],
+  ],
+  [
+    'letters of a symbol font',
+    paragraph(run('seen'), run('abc', '<w:rPr><w:rFonts w:ascii="Wingdings"/></w:rPr>')),
+    ['seen'],
+  ],
+  [
+    'a cell of fixed height',
+    `<w:tbl><w:tr><w:trPr><w:trHeight w:val="20" w:hRule="exact"/></w:trPr><w:tc>${paragraph(run('cut'))}</w:tc></w:tr></w:tbl>`,
+    [],
+  ],
+];
+for (const [what, body, shown] of SHOWN)
+  test(`the text that a document shows: ${what}`, async (t) => {
+    t.deepEqual(await sureOf(body), shown);
+  });
+
+test('other prefixes of namespaces are understood', async (t) => {
+  const word = 'http://purl.oclc.org/ooxml/wordprocessingml/main';
+  const xml = `<document xmlns="${word}"><body><p><r><t>Strict</t></r></p></body></document>`;
+  const types = `<Types><Override PartName="/word/document.xml" ContentType="${MAIN}"/></Types>`;
+  const bytes = zipOf([
+    { name: '[Content_Types].xml', data: types },
+    { name: 'word/document.xml', data: xml },
+  ]);
+  t.deepEqual((await prepareDocument({ bytes })).text?.sure, ['Strict']);
+});
+
+test('fields become the results that Word stored, and nothing else changes', async (t) => {
+  t.is(
+    await changedBody(paragraph(run('Dear '), field(instruction('MERGEFIELD a'), run('Ann')), run('!'))),
+    '<w:p><w:r><w:t xml:space="preserve">Dear </w:t></w:r><w:r></w:r><w:r><w:t xml:space="preserve">Ann</w:t></w:r><w:r></w:r><w:r><w:t xml:space="preserve">!</w:t></w:r></w:p>',
+  );
+  t.is(await changedBody(paragraph(field(instruction('PAGE'), run('7')))), null);
+  t.is(await changedBody(paragraph(character('begin'), instruction('DATE'), character('end'))), null);
+});
+
+test('an instruction of several paragraphs is removed with its paragraphs', async (t) => {
+  const first = paragraph(run('A '), character('begin'), instruction('IF 1 = 1 "x'));
+  const last = paragraph(instruction('y"'), character('separate'), run('B'), character('end'));
+  t.is(
+    await changedBody(first + paragraph(instruction('middle')) + last),
+    '<w:p><w:r><w:t xml:space="preserve">A </w:t></w:r><w:r></w:r><w:r><w:t xml:space="preserve">B</w:t></w:r><w:r></w:r></w:p>',
+  );
+});
+
+test('bullets of symbol fonts become characters', async (t) => {
+  const level = (font: string, text: string) =>
+    `<w:lvl><w:lvlText w:val="${text}"/><w:rPr><w:rFonts w:ascii="${font}" w:hAnsi="${font}"/></w:rPr></w:lvl>`;
+  const data = `<w:numbering xmlns:w="${WORD}">${level('Symbol', '&#xF0B7;')}${level('Courier New', 'o')}</w:numbering>`;
+  const part = { name: 'word/numbering.xml', data, relation: 'numbering', contentType: 'application/xml' };
+  const { bytes } = await prepareDocument({ bytes: makeDocx({ parts: [part] }) });
+  const zip = openZip(Buffer.from(bytes ?? ''), { entries: 100, bytes: 1e6, depth: 1 });
+  t.is(
+    (await zip.readPart('word/numbering.xml'))?.toString(),
+    `<w:numbering xmlns:w="${WORD}"><w:lvl><w:lvlText w:val="•"/><w:rPr></w:rPr></w:lvl>${level('Courier New', 'o')}</w:numbering>`,
+  );
+});
+
+test('marks of comments are removed, and objects that have a picture', async (t) => {
+  const mark = '<w:commentRangeStart w:id="0"/>';
+  const end = '<w:commentRangeEnd w:id="0"/><w:r><w:commentReference w:id="0"/></w:r>';
+  t.is(await changedBody(`<w:p>${mark}${run('a')}${end}</w:p>`), `<w:p>${run('a')}<w:r></w:r></w:p>`);
+  const object =
+    '<w:p><w:r><w:object><v:shape><v:imagedata r:id="none"/></v:shape><o:OLEObject r:id="x"/></w:object></w:r></w:p>';
+  t.is(await changedBody(object), null, 'its picture is missing');
+});
+
+test('texts of RTF and OpenDocument are read', async (t) => {
+  const rtf =
+    "{\\rtf1\\ansi{\\fonttbl{\\f0 Calibri;}}{\\*\\generator x}\\f0 caf\\'e9 \\u8364?5{\\v hidden}\\par{\\field{\\*\\fldinst PAGE}{\\fldrslt 7}}{\\pict 00ff}end\\par}";
+  const read = await prepareDocument({ bytes: Buffer.from(rtf) });
+  t.deepEqual(read.text?.sure, ['café €5', 'end']);
+  t.deepEqual(read.families, ['Calibri']);
+  const odt = makeOdt(
+    '<text:p>one<text:s/>two<office:annotation><text:p>note</text:p></office:annotation></text:p>',
+  );
+  t.deepEqual((await prepareDocument({ bytes: odt })).text?.sure, ['one two']);
+});
+
+test('an OpenDocument text whose archive lacks the type gets it', async (t) => {
+  const type = 'application/vnd.oasis.opendocument.text';
+  const manifest = `<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry m:full-path="/" m:media-type="${type}"/></m:manifest>`;
+  const bytes = zipOf([
+    { name: 'META-INF/manifest.xml', data: manifest },
+    { name: 'content.xml', data: '<a/>' },
+  ]);
+  const made = (await prepareDocument({ bytes })).bytes;
+  const zip = openZip(Buffer.from(made ?? ''), { entries: 10, bytes: 1e6, depth: 1 });
+  t.deepEqual(zip.names, ['mimetype', 'META-INF/manifest.xml', 'content.xml']);
+  t.is((await zip.readPart('mimetype'))?.toString(), type);
+});
+
+const source = (...sure: string[]) => ({ sure, loose: [] });
+const COMPARED: [what: string, source: string[], pdf: string[], missing: number][] = [
+  ['the same words', ['One two', 'three'], ['three One\ntwo'], 0],
+  ['a missing word', ['One two'], ['One'], 1],
+  ['a word that the source has twice', ['two', 'two'], ['two'], 1],
+  ['a word divided by a hyphen', ['hyphenation'], ['hyphen-\nation'], 0],
+  ['a word divided by the end of a page', ['hyphenation'], ['hyphen-', 'Page 2 ation'], 0],
+  ['ligatures and capitals', ['office Straße'], ['oﬃce STRASSE'], 0],
+  ['text without spaces', ['日本語の文章です'], ['日本語の\n文章です'], 0],
+  ['missing text without spaces', ['日本語の文章です'], ['日本語の'], 1],
+  ['symbols', ['→ ☃ word'], ['word'], 0],
+];
+for (const [what, words, pdf, missing] of COMPARED)
+  test(`comparison of texts: ${what}`, (t) => {
+    t.is(compareText(source(...words), pdf).missing, missing);
+  });
+
+test('words that need not be shown are counted apart', (t) => {
+  const compared = compareText({ sure: ['one', 'עברית'], loose: ['two three'] }, ['one three']);
+  t.deepEqual(compared, { words: 2, missing: 0, paragraphs: 0, uncertain: 2 });
+});

@@ -1,0 +1,243 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { PNG } from 'pngjs';
+import { type Office, office } from '../../activities/office/office.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { codeOf } from '../helpers/egress.ts';
+import { startFiles } from '../helpers/images.ts';
+import { makeDocx, readPdf, zipOf } from '../helpers/office.ts';
+import { loadTool } from '../helpers/tool.ts';
+
+const exec = promisify(execFile);
+const folder = await mkdtemp(join(tmpdir(), 'word-field-'));
+const tool = await loadTool('word-to-pdf');
+const files = await startFiles();
+const resource = await office.open({ env: readEnv(), log: () => undefined });
+test.after.always(async () => {
+  await resource[Symbol.asyncDispose]();
+  files.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function convert(bytes: Buffer, name: string, use: Office = resource) {
+  const output = await tool.call(
+    { fileUrl: files.put({ bytes }, name) },
+    { egress: files.guard, resource: use },
+  );
+  const path = join(folder, `${name}.pdf`);
+  await writeFile(path, Buffer.from(String(output.fileBase64), 'base64'));
+  const { pages, text } = await readPdf(path);
+  return { output, path, pages, text, letters: text.replace(/\s+/g, '') };
+}
+
+const OPENXML = 'application/vnd.openxmlformats-officedocument.wordprocessingml';
+const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+const NAMES = `xmlns:w="${WORD}" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"`;
+const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;
+const paragraph = (text: string) => `<w:p>${run(text)}</w:p>`;
+const character = (kind: string) => `<w:r><w:fldChar w:fldCharType="${kind}"/></w:r>`;
+const instruction = (text: string) => `<w:r><w:instrText xml:space="preserve"> ${text} </w:instrText></w:r>`;
+const field = (inner: string, result: string) =>
+  character('begin') + inner + character('separate') + result + character('end');
+
+const CHUNK = `${paragraph('Before')}<w:altChunk r:id="p0"/>${paragraph('After')}`;
+const chunk = (name: string, data: string) =>
+  makeDocx({ body: CHUNK, parts: [{ name, data, relation: 'aFChunk', contentType: 'text/html' }] });
+const mhtml = [
+  'MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary="=b"\r\n\r\n',
+  '--=b\r\nContent-Type: text/html; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n',
+  '<html><body><h1>Heading</h1><p>Caf=C3=A9 of the ch=\r\nunk</p></body></html>\r\n--=b--\r\n',
+].join('');
+
+const ROWS = Array.from({ length: 70 }, (_, at) => `<w:tr><w:tc>${paragraph(`ROW${at}`)}</w:tc></w:tr>`);
+const FLOATING = `<w:tbl><w:tblPr><w:tblpPr w:horzAnchor="margin" w:vertAnchor="text" w:tblpY="1"/><w:tblW w:w="3000" w:type="dxa"/></w:tblPr><w:tblGrid><w:gridCol w:w="3000"/></w:tblGrid>${ROWS.join('')}</w:tbl>`;
+const comment =
+  '<w:commentRangeStart w:id="0"/><w:commentRangeEnd w:id="0"/><w:r><w:commentReference w:id="0"/></w:r>';
+const MATH_TEXT =
+  '<w:p><m:oMath><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:r><m:t>2468</m:t></m:r></m:den></m:f></m:oMath></w:p>';
+
+const SHOWN: [what: string, name: string, bytes: Buffer, shown: string[]][] = [
+  [
+    'an embedded page',
+    'html.docx',
+    chunk('word/a.html', '<h1>Heading</h1><p>Text of the <b>ch</b>unk &amp; more</p>'),
+    ['Before', 'Heading', 'Text of the chunk & more', 'After'],
+  ],
+  [
+    'an embedded MHTML file',
+    'mht.docx',
+    chunk('word/a.mht', mhtml),
+    ['Before', 'Heading', 'Café of the chunk', 'After'],
+  ],
+  [
+    'embedded RTF',
+    'rtf.docx',
+    chunk('word/a.rtf', '{\\rtf1 Text of the chunk\\par}'),
+    ['Before', 'Text of the chunk', 'After'],
+  ],
+  [
+    'the result of a nested field',
+    'if.docx',
+    makeDocx({
+      body: `<w:p>${field(instruction('IF') + field(instruction('MERGEFIELD a'), run('M')) + instruction('= "M" "Mr" "Ms"'), run('Dear Mr'))}${run(' Smith')}</w:p>`,
+    }),
+    ['Dear Mr Smith'],
+  ],
+  [
+    'a table that floats over two pages',
+    'floating.docx',
+    makeDocx({ body: FLOATING + paragraph('After') }),
+    ['ROW0', 'ROW69', 'After'],
+  ],
+  ['a formula', 'formula.docx', makeDocx({ body: paragraph('Before') + MATH_TEXT }), ['Before', '2468']],
+  [
+    'a header with a comment',
+    'header.docx',
+    makeDocx({
+      body: `${paragraph('Body')}<w:sectPr><w:headerReference w:type="default" r:id="p0"/></w:sectPr>`,
+      parts: [
+        {
+          name: 'word/header1.xml',
+          relation: 'header',
+          contentType: `${OPENXML}.header+xml`,
+          data: `<w:hdr ${NAMES}><w:p>${run('Header')}${comment}</w:p></w:hdr>`,
+        },
+        {
+          name: 'word/comments.xml',
+          relation: 'comments',
+          contentType: `${OPENXML}.comments+xml`,
+          data: `<w:comments ${NAMES}><w:comment w:id="0" w:author="A">${paragraph('Remark')}</w:comment></w:comments>`,
+        },
+      ],
+    }),
+    ['Header', 'Body'],
+  ],
+];
+for (const [what, name, bytes, shown] of SHOWN)
+  test.serial(`the PDF shows ${what}`, async (t) => {
+    const { letters, output } = await convert(bytes, name);
+    for (const text of shown) t.true(letters.includes(text.replaceAll(' ', '')), `${text}: ${letters}`);
+    t.true(Number(Object(output.textCheck).words) > 0);
+  });
+
+test.serial('an OpenDocument text without the entry of its type is converted', async (t) => {
+  const names = 'urn:oasis:names:tc:opendocument:xmlns';
+  const type = 'application/vnd.oasis.opendocument.text';
+  const entry = (path: string, media: string) =>
+    `<m:file-entry m:full-path="${path}" m:media-type="${media}"/>`;
+  const manifest = `<m:manifest xmlns:m="${names}:manifest:1.0" m:version="1.2">${entry('/', type)}${entry('content.xml', 'text/xml')}</m:manifest>`;
+  const content = `<office:document-content xmlns:office="${names}:office:1.0" xmlns:text="${names}:text:1.0" office:version="1.2"><office:body><office:text><text:p>Unmarked</text:p></office:text></office:body></office:document-content>`;
+  const odt = zipOf([
+    { name: 'content.xml', data: content },
+    { name: 'META-INF/manifest.xml', data: manifest },
+  ]);
+  t.is((await convert(odt, 'unmarked.odt')).letters, 'Unmarked');
+});
+
+test.serial('a link without a character style is a link', async (t) => {
+  const body = `<w:p><w:hyperlink r:id="x0">${run('Link')}</w:hyperlink></w:p>`;
+  const { path } = await convert(
+    makeDocx({ body, external: [['hyperlink', 'https://example.com/a']] }),
+    'link.docx',
+  );
+  const { stdout } = await exec('pdfinfo', ['-url', path]);
+  t.regex(stdout, /https:\/\/example\.com\/a/);
+});
+
+test.serial('an embedded workbook is shown by its picture', async (t) => {
+  const picture = PNG.sync.write(new PNG({ width: 20, height: 20, colorType: 2 }));
+  const body = `<w:p><w:r><w:object><v:shape id="s" style="width:50pt;height:50pt"><v:imagedata r:id="p0"/></v:shape><o:OLEObject Type="Embed" ProgID="Excel.Sheet.12" ShapeID="s" ObjectID="_1" r:id="p1"/></w:object></w:r></w:p>`;
+  const bytes = makeDocx({
+    body,
+    parts: [
+      { name: 'word/a.png', data: picture, relation: 'image', contentType: 'image/png' },
+      {
+        name: 'word/a.xlsx',
+        data: zipOf([{ name: 'x' }]),
+        relation: 'package',
+        contentType: 'application/x',
+      },
+    ],
+  });
+  const { path } = await convert(bytes, 'workbook.docx');
+  t.regex((await exec('pdfimages', ['-list', path])).stdout, / image /);
+});
+
+/** Obfuscates a font (ECMA-376-4, 17.8.1): its first 32 bytes are combined with the key. */
+function obfuscate(font: Buffer, key: string): Buffer {
+  const bytes = Buffer.from(key.replace(/[{}-]/g, ''), 'hex').reverse();
+  return Buffer.from(font.map((byte, at) => (at < 32 ? byte ^ (bytes[at % 16] ?? 0) : byte)));
+}
+
+test.serial('a font that the document contains is used', async (t) => {
+  const family = 'Corporate Own';
+  const base = { regular: 'LiberationMono-Regular.ttf' };
+  const made = { [family]: { base, scale: 1, ascent: null, descent: null, characters: '', widths: {} } };
+  const script = fileURLToPath(new URL('../../activities/office/makeFonts.py', import.meta.url));
+  await exec('python3', [script, JSON.stringify(made), folder, '/usr/share/fonts']);
+  const key = '{11223344-5566-7788-99AA-BBCCDDEEFF00}';
+  const fonts = `<w:fonts ${NAMES}><w:font w:name="${family}"><w:embedRegular r:id="rId1" w:fontKey="${key}"/></w:font></w:fonts>`;
+  const relations = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/font" Target="fonts/a.odttf"/></Relationships>`;
+  const bytes = makeDocx({
+    body: `<w:p><w:r><w:rPr><w:rFonts w:ascii="${family}" w:hAnsi="${family}"/></w:rPr><w:t>Own</w:t></w:r></w:p>`,
+    parts: [
+      {
+        name: 'word/fontTable.xml',
+        data: fonts,
+        relation: 'fontTable',
+        contentType: `${OPENXML}.fontTable+xml`,
+      },
+      {
+        name: 'word/fonts/a.odttf',
+        data: obfuscate(readFileSync(join(folder, `${family}-regular.ttf`)), key),
+        relation: 'font',
+        contentType: 'application/vnd.openxmlformats-officedocument.obfuscatedFont',
+      },
+    ],
+    extra: [{ name: 'word/_rels/fontTable.xml.rels', data: relations }],
+  });
+  const { path, output } = await convert(bytes, 'own.docx');
+  t.regex((await exec('pdffonts', [path])).stdout, /CorporateOwn/);
+  t.deepEqual(output.replacedFonts, []);
+});
+
+test.serial('missing fonts are replaced by fonts of the same widths, and reported', async (t) => {
+  const text = 'Hamburgefonstiv 0123456789 ';
+  const styled = (font: string) =>
+    `<w:p><w:r><w:rPr><w:rFonts w:ascii="${font}" w:hAnsi="${font}"/></w:rPr><w:t>${text.repeat(8)}</w:t></w:r></w:p>`;
+  const { output, path } = await convert(
+    makeDocx({ body: styled('Aptos') + styled('Cambria') }),
+    'fonts.docx',
+  );
+  t.deepEqual(output.replacedFonts, [
+    { font: 'Aptos', replacement: 'Metric Aptos' },
+    { font: 'Cambria', replacement: 'Metric Cambria' },
+  ]);
+  t.regex((await exec('pdffonts', [path])).stdout, /MetricAptos[\s\S]*MetricCambria/);
+});
+
+test.serial('characters that no font has are reported', async (t) => {
+  const { output } = await convert(makeDocx({ body: paragraph('a\u{12f90}ö→') }), 'rare.docx');
+  t.deepEqual(output.undrawnCharacters, ['\u{12f90}']);
+});
+
+test.serial('a document of which words would be lost is refused', async (t) => {
+  const shorter = makeDocx({ body: paragraph('One two') });
+  const losing: Office = {
+    ...resource,
+    convert: (document, limits) => resource.convert({ ...document, bytes: shorter }, limits),
+  };
+  const refused = convert(
+    makeDocx({ body: paragraph('One two') + paragraph('three four') }),
+    'lost.docx',
+    losing,
+  );
+  t.is(await codeOf(() => refused), 'unsupported_source');
+  t.false(existsSync(join(folder, 'lost.docx.pdf')));
+});
