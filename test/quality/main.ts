@@ -8,6 +8,7 @@ import { comparePdfMetadata } from './pdfMetadata.ts';
 import type { Report } from './report.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
+import { compareWord } from './word.ts';
 
 interface Section {
   about: string;
@@ -52,6 +53,11 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     about: 'the removal of overlays with filter lists',
     args: '[folder of further filter lists]',
     compare: (folder) => compareOverlays(folder),
+  },
+  word: {
+    about: 'word-to-pdf with the PDFs that Word made of the same documents',
+    args: '<folder of sverrejb/docxide-pdf>',
+    compare: (folder = '') => compareWord(folder),
   },
 };
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import { makeDocx } from '../helpers/office.ts';
 import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 import { compareArticles } from './articles.ts';
 import { compareScans } from './cipherScan.ts';
@@ -17,6 +18,7 @@ import type { Report } from './report.ts';
 import { makeSitePictures } from './sitePictures.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
+import { compareWord } from './word.ts';
 
 // Each comparison runs once on little data, to show that it works. The figures mean nothing.
 
@@ -44,6 +46,13 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
   text: (t) => compareText(folderOf(t, { 'ferry.html': PAGE })),
   pdfMetadata: (t) => comparePdfMetadata(folderOf(t, { 'a.pdf': makePdf({ objects: ONE_PAGE }) })),
   fragments: () => compareFragments(undefined, 1),
+  word: (t) =>
+    compareWord(
+      folderOf(t, {
+        'letter/input.docx': makeDocx(),
+        'letter/reference.pdf': makePdf({ objects: ONE_PAGE }),
+      }),
+    ),
   overlays: () => compareOverlays(undefined, 1),
   cipherScan: () => compareScans(undefined, /^$/, /^OpenSSL, TLS 1\.2$/),
   upscale: () => compareUpscaling({ pictures: 1, factors: [2], side: 32 }),
