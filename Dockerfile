@@ -114,8 +114,8 @@ ENV INTERNAL_PORT=9090
 CMD ["node", "workers/main.ts", "--pool", "network"]
 
 FROM base AS heavy
-# LibreOffice, its sandbox (bubblewrap) and fonts for documents (metric-compatible replacements for Microsoft's fonts, and fonts
-# for all scripts). The LibreOffice of Debian 12 itself loses content that later versions show.
+# LibreOffice, its sandbox (bubblewrap), fonts for documents (metric-compatible replacements for Microsoft's fonts, and fonts
+# for all scripts) and hyphenation patterns. The LibreOffice of Debian 12 itself loses content that later versions show.
 USER root
 RUN echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm-backports main' \
       > /etc/apt/sources.list.d/backports.list && \
@@ -125,7 +125,8 @@ RUN echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://
     apt-get install -y --no-install-recommends \
       libreoffice-writer-nogui libreoffice-math-nogui libreoffice-calc-nogui python3-uno bubblewrap fontconfig \
       fonts-crosextra-carlito fonts-crosextra-caladea fonts-liberation fonts-dejavu-core fonts-noto-core \
-      fonts-noto-cjk fonts-symbola fonts-urw-base35 && \
+      fonts-noto-cjk fonts-symbola fonts-urw-base35 hyphen-da hyphen-de hyphen-en-gb hyphen-en-us hyphen-es \
+      hyphen-fr hyphen-it hyphen-nl hyphen-no hyphen-pl hyphen-pt-br hyphen-pt-pt hyphen-ru hyphen-sv && \
     rm -rf /var/lib/apt/lists/*
 USER node
 COPY --from=code /code ./

@@ -167,8 +167,8 @@ const DEFINITIONS = {
     image: {
       install: {
         comment: [
-          "LibreOffice, its sandbox (bubblewrap) and fonts for documents (metric-compatible replacements for Microsoft's fonts, and fonts",
-          'for all scripts). The LibreOffice of Debian 12 itself loses content that later versions show.',
+          "LibreOffice, its sandbox (bubblewrap), fonts for documents (metric-compatible replacements for Microsoft's fonts, and fonts",
+          'for all scripts) and hyphenation patterns. The LibreOffice of Debian 12 itself loses content that later versions show.',
         ],
         packages: [
           ...[
@@ -182,6 +182,24 @@ const DEFINITIONS = {
           ],
           ...['fonts-crosextra-caladea', 'fonts-liberation', 'fonts-dejavu-core', 'fonts-noto-core'],
           ...['fonts-noto-cjk', 'fonts-symbola', 'fonts-urw-base35'],
+          ...[
+            'hyphen-da',
+            'hyphen-de',
+            'hyphen-en-gb',
+            'hyphen-en-us',
+            'hyphen-es',
+            'hyphen-fr',
+            'hyphen-it',
+          ],
+          ...[
+            'hyphen-nl',
+            'hyphen-no',
+            'hyphen-pl',
+            'hyphen-pt-br',
+            'hyphen-pt-pt',
+            'hyphen-ru',
+            'hyphen-sv',
+          ],
         ],
         backport: 'libreoffice',
       },

@@ -1,5 +1,6 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { readdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ServiceError } from '../../schemas/errors.ts';
 import { isFile } from '../runtime/isFile.ts';
 import { programVariables } from '../runtime/programs.ts';
@@ -32,6 +33,7 @@ const LIMITS: SandboxLimits = {
 };
 const FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/libreoffice/program', '/snap/bin'];
 const PROGRAMS = ['soffice', 'libreoffice'];
+const DICTIONARIES = '/org.openoffice.Office.Linguistic/ServiceManager/Dictionaries';
 /** The file that fonts.conf includes. */
 const SYSTEM_FONTS = '/etc/fonts/fonts.conf';
 
@@ -66,13 +68,38 @@ async function findProgram(given: string | null, programs: string | null): Promi
   });
 }
 
+/**
+ * Returns settings for the hyphenation patterns of unpacked packages, because LibreOffice looks for patterns in /usr/share/hyphen
+ * only. The names of the files end with a locale, such as `de_DE`.
+ */
+async function hyphenation(programs: string | null): Promise<string> {
+  if (programs === null) return '';
+  const folder = join(programs, 'usr/share/hyphen');
+  const files = await readdir(folder).catch(() => []);
+  const items = files.flatMap((file) => {
+    const locale = /^hyph_([a-z]{2,3}(?:_[A-Z]{2})?)\.dic$/.exec(file)?.[1];
+    if (locale === undefined) return [];
+    const values = {
+      Locations: pathToFileURL(join(folder, file)).href,
+      Format: 'DICT_HYPH',
+      Locales: locale.replace('_', '-'),
+    };
+    const properties = Object.entries(values).map(
+      ([name, value]) => `<prop oor:name="${name}" oor:op="fuse"><value>${value}</value></prop>`,
+    );
+    return `<item oor:path="${DICTIONARIES}"><node oor:name="HyphDic_${locale}" oor:op="replace">${properties.join('')}</node></item>\n`;
+  });
+  return items.join('');
+}
+
 async function open({ env }: ResourceOptions): Promise<Office> {
   const programs = env.PROGRAMS_DIR;
   const program = await findProgram(env.SOFFICE_PATH, programs);
   const sandbox = await openSandbox(programs);
   const read = (name: string, encoding: BufferEncoding) => readFile(new URL(name, import.meta.url), encoding);
   const script = await read('./start.sh', 'utf8');
-  const settings = await read('./settings.xcu', 'utf8');
+  const patterns = await hyphenation(programs);
+  const settings = (await read('./settings.xcu', 'utf8')).replace('</oor:items>', `${patterns}</oor:items>`);
   const { PATH: _path, ...variables } = programVariables(programs);
   const fonts = (await read('./fonts.conf', 'utf8')).replaceAll(
     SYSTEM_FONTS,

@@ -222,6 +222,26 @@ test.serial('missing fonts are replaced by fonts of the same widths, and reporte
   t.regex((await exec('pdffonts', [path])).stdout, /MetricAptos[\s\S]*MetricCambria/);
 });
 
+test.serial('a document that asks for it is hyphenated', async (t) => {
+  const word =
+    '<w:r><w:rPr><w:lang w:val="en-US"/></w:rPr><w:t xml:space="preserve">hyphenation internationalization </w:t></w:r>';
+  const { text } = await convert(
+    makeDocx({
+      body: `<w:p>${word.repeat(20)}</w:p>`,
+      parts: [
+        {
+          name: 'word/settings.xml',
+          relation: 'settings',
+          contentType: `${OPENXML}.settings+xml`,
+          data: `<w:settings ${NAMES}><w:autoHyphenation/></w:settings>`,
+        },
+      ],
+    }),
+    'hyphens.docx',
+  );
+  t.regex(text, /[a-z]-\n/);
+});
+
 test.serial('characters that no font has are reported', async (t) => {
   const { output } = await convert(makeDocx({ body: paragraph('a\u{12f90}ö→') }), 'rare.docx');
   t.deepEqual(output.undrawnCharacters, ['\u{12f90}']);
