@@ -1,15 +1,33 @@
-import { gfm } from '@joplin/turndown-plugin-gfm';
-import Turndown from 'turndown';
+import type { ChildNode, Text } from 'domhandler';
+import type { RootContent } from 'mdast';
+import { serialize } from './markdown/serialize.ts';
+import { createTreeReader } from './markdown/tree.ts';
 
-/** Converts HTML to GitHub Flavored Markdown. Images keep their alternative text. */
-export function toMarkdown(html: string): string {
-  const service = new Turndown({
-    headingStyle: 'atx',
-    codeBlockStyle: 'fenced',
-    bulletListMarker: '-',
-    emDelimiter: '*',
-  });
-  service.use(gfm);
-  service.remove(['script', 'style', 'noscript']);
-  return service.turndown(html);
+export interface MarkdownOptions {
+  /** URL against which those of links and images are resolved. */
+  base: string;
+  /** Whether a text belongs to the content. */
+  keeps?: (text: Text) => boolean;
+  /** Paragraphs that follow. */
+  extra?: readonly string[];
+}
+
+const isRule = (node: RootContent | undefined): boolean => node?.type === 'thematicBreak';
+
+/**
+ * Converts parts of a page to GitHub Flavored Markdown. Text stays text: what could be read as markup is escaped, and
+ * nothing is raw HTML but `<br>` in cells of tables.
+ */
+export function toMarkdown(
+  nodes: readonly ChildNode[],
+  { base, keeps = () => true, extra = [] }: MarkdownOptions,
+): string {
+  const tree = createTreeReader({ base, keeps })(nodes);
+  // Rules that separated what is left out separate nothing.
+  const kept = tree.filter((node, index) => !isRule(node) || (index > 0 && !isRule(tree[index - 1])));
+  while (isRule(kept.at(-1))) kept.pop();
+  const paragraphs = extra.map(
+    (value): RootContent => ({ type: 'paragraph', children: [{ type: 'text', value }] }),
+  );
+  return serialize([...kept, ...paragraphs]);
 }

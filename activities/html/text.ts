@@ -1,4 +1,4 @@
-import { type ChildNode, type Element, isTag, isText, type ParentNode } from 'domhandler';
+import { type ChildNode, type Element, isTag, isText, type ParentNode, type Text } from 'domhandler';
 import type { LoadedPage } from './load.ts';
 import { parseHtml } from './parse.ts';
 import { readStyleSheets, type StyleSheets } from './styleSheets.ts';
@@ -17,20 +17,23 @@ interface WalkState {
   /** Whether child elements are blocks because their parent is a flex or grid container. */
   blockified: boolean;
   sheets: StyleSheets | null;
+  /** If not null, only these texts are walked, even if they are hidden. */
+  only: ReadonlySet<Text> | null;
 }
 
-const START: WalkState = { preformatted: false, visible: true, blockified: false, sheets: null };
+const START: WalkState = { preformatted: false, visible: true, blockified: false, sheets: null, only: null };
 
 function walkElement(element: Element, outer: WalkState, builder: TextBuilder): void {
   const { name } = element;
   const display = displayOf(element, outer.sheets);
-  if (!display.rendered) return;
+  if (!display.rendered && outer.only === null) return;
   if (name === 'br') builder.breakLine();
   const inner = {
     preformatted: outer.preformatted || PREFORMATTED.has(name),
     visible: display.visible ?? outer.visible,
     blockified: display.blockifies,
     sheets: outer.sheets,
+    only: outer.only,
   };
   const separate = (): void => {
     if (display.block || outer.blockified) builder.separate(name === 'p' ? 2 : 1);
@@ -38,7 +41,7 @@ function walkElement(element: Element, outer: WalkState, builder: TextBuilder): 
     else if (TOKENS.has(name)) builder.space(' ');
   };
   separate();
-  walk(renderedChildren(element), inner, builder);
+  walk(outer.only === null ? renderedChildren(element) : element.children, inner, builder);
   separate();
 }
 
@@ -46,7 +49,7 @@ function walk(nodes: readonly ChildNode[], state: WalkState, builder: TextBuilde
   for (const node of nodes) {
     if (!builder.visitNode()) return;
     if (isTag(node)) walkElement(node, state, builder);
-    else if (isText(node) && state.visible) {
+    else if (isText(node) && (state.only === null ? state.visible : state.only.has(node))) {
       if (state.preformatted) builder.addPreformatted(node.data);
       else builder.add(node.data);
     }
@@ -57,6 +60,13 @@ function walk(nodes: readonly ChildNode[], state: WalkState, builder: TextBuilde
 export function htmlText(html: string): string {
   const builder = createTextBuilder();
   walk(parseHtml(html).children, START, builder);
+  return builder.toString();
+}
+
+/** Returns the given texts of a page, with a line for each block. */
+export function textOf({ $ }: LoadedPage, only: ReadonlySet<Text>): string {
+  const builder = createTextBuilder();
+  for (const { children } of $.root().toArray()) walk(children, { ...START, only }, builder);
   return builder.toString();
 }
 

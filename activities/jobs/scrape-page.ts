@@ -1,7 +1,8 @@
 import { MAX_HEADINGS, MAX_IMAGES, MAX_LINKS, TEXT_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
 import type { ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/web-scrape.ts';
-import { findArticle } from '../html/article.ts';
+import { findContent } from '../html/content/findContent.ts';
+import type { PageType } from '../html/content/model.ts';
 import type { Page } from '../html/download.ts';
 import { findLinks } from '../html/links.ts';
 import { type LoadedPage, loadPage } from '../html/load.ts';
@@ -9,7 +10,7 @@ import { toMarkdown } from '../html/markdown.ts';
 import { findMatches } from '../html/matches.ts';
 import { readMeta } from '../html/meta.ts';
 import { findHeadings, findImages } from '../html/outline.ts';
-import { htmlText, pageText } from '../html/text.ts';
+import { pageText, textOf } from '../html/text.ts';
 import { countWords, truncateText } from '../html/words.ts';
 import { type EncodedOutput, encodeOutput } from '../runtime/encodedOutput.ts';
 
@@ -21,17 +22,31 @@ interface ScrapeInput {
   format: 'text' | 'markdown';
 }
 
-/** The content of a page as plain text, and a function that returns the same content as Markdown. */
-interface Content {
+/** The text of a page or of its main content, and a function that returns the same as Markdown. */
+interface Part {
+  pageType: PageType | null;
+  confidence: number | null;
   text: string;
   markdown(): string;
 }
 
-function contentOf(loaded: LoadedPage, content: ScrapeInput['content']): Content {
+function partOf(loaded: LoadedPage, content: ScrapeInput['content']): Part {
+  const { $, base } = loaded;
+  const body = $('body').contents().toArray();
   if (content === 'page')
-    return { text: pageText(loaded), markdown: () => toMarkdown(loaded.$('body').html() ?? '') };
-  const html = findArticle(loaded)?.innerHTML ?? '';
-  return { text: htmlText(html), markdown: () => toMarkdown(html) };
+    return {
+      pageType: null,
+      confidence: null,
+      text: pageText(loaded),
+      markdown: () => toMarkdown(body, { base }),
+    };
+  const { pageType, confidence, texts, extra } = findContent(loaded);
+  return {
+    pageType,
+    confidence,
+    text: [textOf(loaded, texts), ...extra].filter((text) => text !== '').join('\n\n'),
+    markdown: () => toMarkdown(body, { base, keeps: (text) => texts.has(text), extra }),
+  };
 }
 
 /** Returns the output of web-scrape. @throws ServiceError source_too_large when the page has too many nodes */
@@ -44,7 +59,7 @@ export default function scrapePage({
 }: ScrapeInput): EncodedOutput {
   const loaded = loadPage(page);
   const { title, description, canonical, openGraph } = readMeta(loaded);
-  const { text, markdown } = contentOf(loaded, content);
+  const { text, markdown, pageType, confidence } = partOf(loaded, content);
   return encodeOutput<ToolOutput<typeof definition>>({
     finalUrl: page.url,
     statusCode: page.statusCode,
@@ -58,5 +73,7 @@ export default function scrapePage({
     selectorMatches: selector === null ? null : findMatches(loaded, selector),
     text: includeText ? truncateText(format === 'markdown' ? markdown() : text, TEXT_CODE_POINTS) : null,
     wordCount: countWords(text),
+    pageType,
+    confidence,
   });
 }

@@ -759,9 +759,9 @@ type WebScrapeInput struct {
 	Selector *string `json:"selector,omitempty"`
 	// Whether to include the text of the page; if false, `text` is null.
 	IncludeText *bool `json:"includeText,omitempty"`
-	// What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an article, without navigation, related links and captions. The text of a page without main content is empty.
+	// What `text` and `wordCount` cover: `page` the whole page, `main` only its main content: an article, all posts of a thread, the description of a product, the entries of a listing, without navigation and other parts around it. It includes content that scripts would show, such as closed tabs, and descriptions that only the metadata has. The text of a page without main content is empty.
 	Content *string `json:"content,omitempty"`
-	// Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute URLs and the alternative texts of images. With `content: page` it also includes content that is hidden by styles.
+	// Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles.
 	Format *string `json:"format,omitempty"`
 }
 
@@ -820,6 +820,10 @@ type WebScrapeOutput struct {
 	Text *string `json:"text"`
 	// Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; media queries are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages use until their script runs, is ignored.
 	WordCount int `json:"wordCount"`
+	// Kind of the page: `collection` shows products of a shop, `listing` refers to other pages, `service` presents a company or what it offers. Null unless `content` is `main`.
+	PageType *string `json:"pageType"`
+	// How well `text` is expected to cover the main content (F1 measure). Of pages above 0.9, at least 95 of 100 have an F1 above 0.8. Null unless `content` is `main`.
+	Confidence *float64 `json:"confidence"`
 }
 
 type WebsiteScreenshotInputCookiesItem struct {

@@ -22,6 +22,17 @@ export const MATCH_CODE_POINTS = 10_000;
  */
 export const MATCHES_CHARACTERS = 1_000_000;
 
+/** Kinds of pages that main content is found in. */
+export const PAGE_TYPES = [
+  'article',
+  'collection',
+  'documentation',
+  'forum',
+  'listing',
+  'product',
+  'service',
+] as const;
+
 export default defineTool({
   name: 'web-scrape',
   title: 'Web scrape',
@@ -52,16 +63,18 @@ export default defineTool({
         enum: ['page', 'main'],
         default: 'page',
         description:
-          'What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an article, without ' +
-          'navigation, related links and captions. The text of a page without main content is empty.',
+          'What `text` and `wordCount` cover: `page` the whole page, `main` only its main content: an article, all posts of a ' +
+          'thread, the description of a product, the entries of a listing, without navigation and other parts around it. ' +
+          'It includes content that scripts would show, such as closed tabs, and descriptions that only the metadata has. ' +
+          'The text of a page without main content is empty.',
       },
       format: {
         type: 'string',
         enum: ['text', 'markdown'],
         default: 'text',
         description:
-          'Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute URLs and the ' +
-          'alternative texts of images. With `content: page` it also includes content that is hidden by styles.',
+          'Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, ' +
+          'links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles.',
       },
     },
     required: ['url'],
@@ -157,6 +170,21 @@ export default defineTool({
           `at ${TEXT_CODE_POINTS} characters (code points). Null if \`includeText\` is false.`,
       },
       wordCount,
+      pageType: {
+        type: ['string', 'null'],
+        enum: [...PAGE_TYPES, null],
+        description:
+          'Kind of the page: `collection` shows products of a shop, `listing` refers to other pages, `service` presents a company or ' +
+          'what it offers. Null unless `content` is `main`.',
+      },
+      confidence: {
+        type: ['number', 'null'],
+        minimum: 0,
+        maximum: 1,
+        description:
+          'How well `text` is expected to cover the main content (F1 measure). Of pages above 0.9, at least 95 of 100 have an F1 ' +
+          'above 0.8. Null unless `content` is `main`.',
+      },
     },
     required: [
       'finalUrl',
@@ -171,6 +199,8 @@ export default defineTool({
       'selectorMatches',
       'text',
       'wordCount',
+      'pageType',
+      'confidence',
     ],
     additionalProperties: false,
   },
@@ -199,6 +229,8 @@ export default defineTool({
           'Example Domain\n\nThis domain is for use in documentation examples without needing permission. ' +
           'Avoid use in operations.\n\nLearn more',
         wordCount: 19,
+        pageType: null,
+        confidence: null,
       },
     },
   ],

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
-import { findArticle } from '../../activities/html/article.ts';
+import { findContent } from '../../activities/html/content/findContent.ts';
 import { loadPage } from '../../activities/html/load.ts';
-import { htmlText } from '../../activities/html/text.ts';
+import { htmlText, textOf } from '../../activities/html/text.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { mean, type Report } from './report.ts';
 import { table } from './table.ts';
@@ -59,9 +59,14 @@ function scoresOf(pages: readonly Counts[]): { f1: number; precision: number; re
   return { f1: (2 * precision * recall) / (precision + recall), precision, recall };
 }
 
+const load = (bytes: Uint8Array, url: string) => loadPage({ url, statusCode: 200, contentType: HTML, bytes });
+
 const EXTRACTORS = {
-  'web-scrape': (bytes: Uint8Array, url: string) =>
-    htmlText(findArticle(loadPage({ url, statusCode: 200, contentType: HTML, bytes }))?.innerHTML ?? ''),
+  'web-scrape': (bytes: Uint8Array, url: string) => {
+    const page = load(bytes, url);
+    const { texts, extra } = findContent(page);
+    return [textOf(page, texts), ...extra].join('\n');
+  },
   'Readability alone': (bytes: Uint8Array) =>
     htmlText(new Readability(parseHTML(new TextDecoder().decode(bytes)).document).parse()?.content ?? ''),
 };
@@ -96,11 +101,12 @@ export function compareArticles(folder: string, python?: string): Report {
   const articles = Object.entries(truth).map(([id, article]) => ({
     id,
     bytes: gunzipSync(readFileSync(join(folder, 'html', `${id}.html.gz`))),
+    url: isRecord(article) && article.url !== undefined ? String(article.url) : 'http://page.invalid/',
     text: isRecord(article) ? String(article.articleBody) : '',
   }));
   const figures = Object.entries(EXTRACTORS).map(([extractor, extract]) => ({
     extractor,
-    ...scoresOf(articles.map(({ bytes, text }) => compare(text, extract(bytes, 'http://page.invalid/')))),
+    ...scoresOf(articles.map(({ bytes, url, text }) => compare(text, extract(bytes, url)))),
   }));
   const ours = figures[0]?.f1 ?? 0;
   if (python !== undefined) {

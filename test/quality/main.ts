@@ -8,6 +8,7 @@ import { comparePdfMetadata } from './pdfMetadata.ts';
 import type { Report } from './report.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
+import { compareWebText } from './webText.ts';
 import { compareWord } from './word.ts';
 
 interface Section {
@@ -28,6 +29,11 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     about: 'the text of web-scrape with that of Chromium',
     args: '<folder of .html files>',
     compare: (folder = '') => compareText(folder),
+  },
+  'web-text': {
+    about: 'the main content of web-scrape with WCXB',
+    args: '<folder of the benchmark>',
+    compare: (folder = '') => compareWebText(folder),
   },
   articles: {
     about: "the main content of web-scrape with Zyte's article-extraction-benchmark",

@@ -84,6 +84,8 @@ test.serial('returns all fields of a page', async (t) => {
     selectorMatches: ['Lead text.', 'Second lead.'],
     text: 'One two\nThree\n\nLead text.\n\nSecond lead.\n\nA again Other x m t j bad none',
     wordCount: 16,
+    pageType: null,
+    confidence: null,
   });
 });
 
@@ -137,6 +139,8 @@ test.serial('the main content is returned as text or Markdown, without the rest 
   t.regex(String(text.text), /First part[\s\S]*apple\npear[\s\S]*the other page/);
   const markdown = await scrape(t, ARTICLE, { content: 'main', format: 'markdown' });
   t.is(markdown.wordCount, text.wordCount);
+  t.is(text.pageType, 'article');
+  t.true(Number(text.confidence) > 0.5 && Number(text.confidence) <= 1);
   for (const pattern of MARKDOWN) t.regex(String(markdown.text), pattern);
   for (const { text: found } of [text, markdown])
     t.notRegex(String(found), /Menu|Another story|rights reserved/);
@@ -146,6 +150,7 @@ test.serial('a page without main content gives an empty text', async (t) => {
   t.like(await scrape(t, '<!doctype html><title>T</title>', { content: 'main', format: 'markdown' }), {
     text: '',
     wordCount: 0,
+    confidence: 0,
   });
 });
 

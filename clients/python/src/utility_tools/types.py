@@ -976,9 +976,9 @@ class WebScrapeInput(_WebScrapeInputRequired, total=False):
     includeText: bool
     """Whether to include the text of the page; if false, `text` is null."""
     content: Literal["page", "main"]
-    """What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an article, without navigation, related links and captions. The text of a page without main content is empty."""
+    """What `text` and `wordCount` cover: `page` the whole page, `main` only its main content: an article, all posts of a thread, the description of a product, the entries of a listing, without navigation and other parts around it. It includes content that scripts would show, such as closed tabs, and descriptions that only the metadata has. The text of a page without main content is empty."""
     format: Literal["text", "markdown"]
-    """Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute URLs and the alternative texts of images. With `content: page` it also includes content that is hidden by styles."""
+    """Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles."""
 
 
 class WebScrapeOutputHeadingsItem(TypedDict):
@@ -1037,6 +1037,10 @@ class WebScrapeOutput(TypedDict):
     """Visible text, or Markdown if `format` is `markdown`. Text has one line for each block, such as a paragraph, list item or table row. It is cut between words at 50000 characters (code points). Null if `includeText` is false."""
     wordCount: int
     """Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; media queries are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages use until their script runs, is ignored."""
+    pageType: Literal["article", "collection", "documentation", "forum", "listing", "product", "service", None]
+    """Kind of the page: `collection` shows products of a shop, `listing` refers to other pages, `service` presents a company or what it offers. Null unless `content` is `main`."""
+    confidence: Union[float, None]
+    """How well `text` is expected to cover the main content (F1 measure). Of pages above 0.9, at least 95 of 100 have an F1 above 0.8. Null unless `content` is `main`."""
 
 
 class WebsiteScreenshotInputCookiesItem(TypedDict):

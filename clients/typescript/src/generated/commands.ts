@@ -936,7 +936,7 @@ export const COMMANDS: readonly Command[] = [
           "main"
         ],
         "fallback": "\"page\"",
-        "about": "What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an article, without navigation, related links and captions. The text of a page without main content is empty."
+        "about": "What `text` and `wordCount` cover: `page` the whole page, `main` only its main content: an article, all posts of a thread, the description of a product, the entries of a listing, without navigation and other parts around it. It includes content that scripts would show, such as closed tabs, and descriptions that only the metadata has. The text of a page without main content is empty."
       },
       {
         "field": "format",
@@ -948,7 +948,7 @@ export const COMMANDS: readonly Command[] = [
           "markdown"
         ],
         "fallback": "\"text\"",
-        "about": "Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute URLs and the alternative texts of images. With `content: page` it also includes content that is hidden by styles."
+        "about": "Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles."
       }
     ]
   },

@@ -1086,15 +1086,17 @@ export interface WebScrapeInput {
   /** Whether to include the text of the page; if false, `text` is null. Default: true. */
   includeText?: boolean | undefined;
   /**
-   * What `text` and `wordCount` cover: `page` the whole page, `main` only its main content, such as an
-   * article, without navigation, related links and captions. The text of a page without main content is
-   * empty. Default: "page".
+   * What `text` and `wordCount` cover: `page` the whole page, `main` only its main content: an article,
+   * all posts of a thread, the description of a product, the entries of a listing, without navigation
+   * and other parts around it. It includes content that scripts would show, such as closed tabs, and
+   * descriptions that only the metadata has. The text of a page without main content is empty. Default:
+   * "page".
    */
   content?: "page" | "main" | undefined;
   /**
-   * Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code, links with absolute
-   * URLs and the alternative texts of images. With `content: page` it also includes content that is
-   * hidden by styles. Default: "text".
+   * Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language,
+   * formulas as `$…$` in TeX, links and images with absolute URLs. Characters that would be markup are
+   * escaped. With `content: page` it also includes content that is hidden by styles. Default: "text".
    */
   format?: "text" | "markdown" | undefined;
 }
@@ -1173,6 +1175,16 @@ export interface WebScrapeOutput {
    * use until their script runs, is ignored.
    */
   wordCount: number;
+  /**
+   * Kind of the page: `collection` shows products of a shop, `listing` refers to other pages, `service`
+   * presents a company or what it offers. Null unless `content` is `main`.
+   */
+  pageType: "article" | "collection" | "documentation" | "forum" | "listing" | "product" | "service" | null;
+  /**
+   * How well `text` is expected to cover the main content (F1 measure). Of pages above 0.9, at least 95
+   * of 100 have an F1 above 0.8. Null unless `content` is `main`.
+   */
+  confidence: number | null;
 }
 
 /** Input of `website-screenshot`. */

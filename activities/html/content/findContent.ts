@@ -1,0 +1,126 @@
+import { Document, type Text } from 'domhandler';
+import { PAGE_TYPES } from '../../../schemas/tools/web-scrape.ts';
+import type { LoadedPage } from '../load.ts';
+import { describeBlocks, measure } from './blockFeatures.ts';
+import { divide } from './blocks.ts';
+import { chooseForType } from './chooseForType.ts';
+import { describeContext } from './contextFeatures.ts';
+import type { Forest } from './forest.ts';
+import { readMetadataText } from './metadataText.ts';
+import { type Model, type PageType, readModel } from './model.ts';
+import { expandNoscript } from './noscript.ts';
+import { describePage } from './pageFeatures.ts';
+import { indexPage, readDescription } from './pageIndex.ts';
+import { withoutTeasers } from './teasers.ts';
+
+/** The main content of a page. */
+export interface Content {
+  pageType: PageType;
+  /** Estimate of the F1 measure of the content, 0 to 1. */
+  confidence: number;
+  /** Texts of the page that belong to the content. */
+  texts: ReadonlySet<Text>;
+  /** Text that only the page's metadata has. */
+  extra: readonly string[];
+}
+
+/** With fewer words of content, a page is taken to show the rest by scripts. */
+const MIN_WORDS = 30;
+
+let model: Model | null = null;
+
+const softmax = (values: readonly number[]): number[] => {
+  const most = Math.max(...values);
+  const powers = values.map((value) => Math.exp(value - most));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return powers.map((power) => power / sum);
+};
+
+function calibrate(points: Model['calibration'], expected: number): number {
+  const above = points.findIndex(([x]) => x >= expected);
+  const [x1, y1] = points[above < 0 ? points.length - 1 : above] ?? [1, 1];
+  const [x0, y0] = points[Math.max(0, above - 1)] ?? [0, 0];
+  if (above <= 0 || x1 === x0) return y1;
+  return y0 + ((y1 - y0) * (expected - x0)) / (x1 - x0);
+}
+
+/** Describes a page and its blocks by numbers. */
+export function describe({ $, url }: LoadedPage) {
+  const root = $.root().get(0) ?? new Document([]);
+  const before = indexPage(root);
+  const index = expandNoscript(before) ? indexPage(root) : before;
+  const { blocks, boxes } = divide(root);
+  const measures = measure(blocks);
+  const title = $('title').first().text();
+  const summary = readDescription(index);
+  return {
+    index,
+    blocks,
+    boxes,
+    measures,
+    ...describePage(url, title, index, blocks, measures),
+    ...describeBlocks(blocks, boxes, measures, title, summary),
+  };
+}
+
+/**
+ * Finds the main content of a page. A model of decision trees, trained on pages of seven types, estimates for each block of
+ * text whether it is content; the blocks with the best expected F1 are chosen.
+ *
+ * Takes time proportional to the size of the page. Blocks the event loop, so it is called only in the child processes that
+ * run jobs.
+ */
+export function findContent(page: LoadedPage): Content {
+  model ??= readModel();
+  const { index, blocks, boxes, measures, data, features, rows, families } = describe(page);
+  const { words } = measures;
+  const pageRow = Float32Array.from(features);
+  const types = softmax(model.types.map((forest) => forest(pageRow)));
+  const first = evaluate(model.first, [rows], [pageRow, types], blocks.length);
+  const context = describeContext(words, first, families);
+  const second = evaluate(model.second, [rows, context], [pageRow, types], blocks.length);
+  const pageType = PAGE_TYPES[types.indexOf(Math.max(...types))] ?? 'article';
+  const { kept: chosen, expected } = chooseForType(blocks, words, second, pageType);
+  const kept = pageType === 'article' ? withoutTeasers(blocks, boxes, measures, chosen) : chosen;
+  const keptWords = kept.reduce((sum, index) => sum + (words[index] ?? 0), 0);
+  const extra = keptWords < MIN_WORDS ? readMetadataText(index, data) : [];
+  return {
+    pageType,
+    confidence: Math.round(100 * calibrate(model.calibration, expected)) / 100,
+    texts: new Set(kept.flatMap((index) => blocks[index]?.nodes ?? [])),
+    extra,
+  };
+}
+
+/**
+ * Returns the probability of each block.
+ *
+ * @param rows tables of features with a row for each block
+ * @param constants features of the page, which follow those of the block
+ */
+function evaluate(
+  forest: Forest,
+  rows: readonly Float32Array[],
+  constants: readonly ArrayLike<number>[],
+  count: number,
+): Float64Array {
+  const chances = new Float64Array(count);
+  const widths = rows.map(({ length }) => length / Math.max(1, count));
+  const row = new Float32Array(
+    [...widths, ...constants.map(({ length }) => length)].reduce((sum, width) => sum + width, 0),
+  );
+  const [blockWidth = 0] = widths;
+  let end = blockWidth;
+  for (const values of constants) {
+    row.set(values, end);
+    end += values.length;
+  }
+  for (let index = 0; index < count; index++) {
+    for (const [table, values] of rows.entries()) {
+      const width = widths[table] ?? 0;
+      row.set(values.subarray(index * width, (index + 1) * width), table === 0 ? 0 : end);
+    }
+    chances[index] = 1 / (1 + Math.exp(-forest(row)));
+  }
+  return chances;
+}

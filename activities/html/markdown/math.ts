@@ -1,0 +1,98 @@
+import { type ChildNode, type Element, isTag, isText } from 'domhandler';
+
+const textOf = (node: ChildNode): string =>
+  isText(node) ? node.data : 'children' in node ? node.children.map(textOf).join('') : '';
+
+function find(element: Element, isWanted: (element: Element) => boolean): Element | null {
+  for (const child of element.children) {
+    if (!isTag(child)) continue;
+    const found = isWanted(child) ? child : find(child, isWanted);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const elements = ({ children }: Element): Element[] => children.filter(isTag);
+const squeeze = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+/** Writes presentation MathML (MathML Core) as TeX. Unknown elements are replaced by their content. */
+function texOf(node: ChildNode): string {
+  if (!isTag(node)) return isText(node) ? squeeze(node.data) : '';
+  const parts = elements(node).map(texOf);
+  const [a = '', b = '', c = ''] = parts;
+  switch (node.name) {
+    case 'mfrac':
+      return `\\frac{${a}}{${b}}`;
+    case 'msqrt':
+      return `\\sqrt{${parts.join(' ')}}`;
+    case 'mroot':
+      return `\\sqrt[${b}]{${a}}`;
+    case 'msup':
+    case 'mover':
+      return `{${a}}^{${b}}`;
+    case 'msub':
+    case 'munder':
+      return `{${a}}_{${b}}`;
+    case 'msubsup':
+    case 'munderover':
+      return `{${a}}_{${b}}^{${c}}`;
+    case 'mtext':
+      return `\\text{${squeeze(textOf(node))}}`;
+    case 'mtr':
+      return parts.join(' & ');
+    case 'mtable':
+      return `\\begin{matrix}${parts.join(' \\\\ ')}\\end{matrix}`;
+    case 'annotation':
+    case 'annotation-xml':
+      return '';
+    default:
+      return parts.length > 0 ? parts.join(' ') : squeeze(textOf(node));
+  }
+}
+
+/** A formula in TeX. */
+export interface Formula {
+  tex: string;
+  isDisplay: boolean;
+}
+
+const isMath = ({ name }: Element): boolean => name === 'math';
+const isTex = ({ name, attribs }: Element): boolean =>
+  name === 'annotation' && /tex/i.test(attribs.encoding ?? '');
+/** Containers in which KaTeX, MathJax and MediaWiki show one formula in several ways. */
+const CONTAINER =
+  /(?:^|\s)(?:katex|katex-display|mwe-math-element|MathJax(?:_Display|_SVG|_Preview)?|mathjax)(?:\s|$)/;
+
+function read(math: Element): Formula | null {
+  const annotation = find(math, isTex);
+  const tex = squeeze(annotation === null ? (math.attribs.alttext ?? texOf(math)) : textOf(annotation));
+  // MediaWiki puts the whole formula in a group.
+  const bare = /^\{\\(?:display|text)style (.*)\}$/.exec(tex)?.[1] ?? tex;
+  return bare === '' ? null : { tex: bare.trim(), isDisplay: math.attribs.display === 'block' };
+}
+
+/**
+ * Reads a formula from an element that shows one: MathML, its containers by KaTeX, MathJax and MediaWiki, or a script with TeX.
+ *
+ * @returns null when the element is no formula
+ */
+export function readFormula(element: Element): Formula | null {
+  const { name, attribs } = element;
+  if (name === 'script') {
+    const isFormula = /^math\/(?:tex|latex)/i.test(attribs.type ?? '');
+    const tex = squeeze(textOf(element));
+    return isFormula && tex !== '' ? { tex, isDisplay: /mode=display/.test(attribs.type ?? '') } : null;
+  }
+  if (isMath(element)) return read(element);
+  const classes = attribs.class ?? '';
+  if (name !== 'mjx-container' && !CONTAINER.test(classes)) return null;
+  const math = find(element, isMath);
+  if (math === null) return null;
+  const formula = read(math);
+  const isDisplay = formula?.isDisplay === true || /display/i.test(classes) || attribs.display === 'true';
+  return formula === null ? null : { ...formula, isDisplay };
+}
+
+/** Whether an element shows a formula whose TeX is in a `script` beside it, as MathJax 2 does. */
+export const isRenderedTex = ({ attribs }: Element): boolean =>
+  /(?:^|\s)MathJax(?:_Display|_Preview|_SVG|_CHTML)?(?:\s|$)/.test(attribs.class ?? '');

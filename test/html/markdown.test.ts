@@ -1,0 +1,199 @@
+import test from 'ava';
+import { loadPage } from '../../activities/html/load.ts';
+import { toMarkdown } from '../../activities/html/markdown.ts';
+
+function markdown(html: string): string {
+  const bytes = Buffer.from(`<!doctype html><body>${html}`);
+  const page = loadPage({
+    url: 'https://site.test/dir/page',
+    statusCode: 200,
+    contentType: 'text/html; charset=utf-8',
+    bytes,
+  });
+  return toMarkdown(page.$('body').contents().toArray(), { base: page.base });
+}
+
+const CASES: [name: string, html: string, wanted: string][] = [
+  [
+    'links and images are absolute',
+    '<p><a href="../a b?x=1#y">A</a> <img src="i.png" alt="I">',
+    '[A](https://site.test/a%20b?x=1#y) ![I](https://site.test/dir/i.png)',
+  ],
+  [
+    'links that lead nowhere are text',
+    '<p><a href="javascript:x()">A</a> <a>B</a> <a href="mailto:a@b.test">C</a>',
+    'A B C',
+  ],
+  ['a code block keeps lines made by br', '<pre>a<br>  b<br><br>c</pre>', '```\na\n  b\n\nc\n```'],
+  [
+    'a code block keeps lines made by blocks',
+    '<pre><code><div>a</div><div>  b</div><div></div><div>c</div></code></pre>',
+    '```\na\n  b\n\nc\n```',
+  ],
+  [
+    'a code block keeps lines made by spans of lines',
+    '<pre><code><span class="line">a</span><span class="line">b</span></code></pre>',
+    '```\na\nb\n```',
+  ],
+  [
+    'lines that end in a line break are not doubled',
+    '<pre><code><span class="line">a</span>\n<span class="line">b</span>\n</code></pre>',
+    '```\na\nb\n```',
+  ],
+  ['a code block without a code element is fenced', '<pre>x = 1</pre>', '```\nx = 1\n```'],
+  ['code that has fences has longer fences', '<pre>```js\nx\n```</pre>', '````\n```js\nx\n```\n````'],
+  [
+    'the language of a class of the code',
+    '<pre><code class="language-js hljs">x</code></pre>',
+    '```js\nx\n```',
+  ],
+  ['the language of an attribute', '<pre data-lang="Rust"><code>x</code></pre>', '```rust\nx\n```'],
+  [
+    'the language of a class of the highlighter',
+    '<div class="highlight highlight-source-python"><pre>x</pre></div>',
+    '```python\nx\n```',
+  ],
+  [
+    'the language of a container of Sphinx',
+    '<div class="highlight-c notranslate"><div class="highlight"><pre>x</pre></div></div>',
+    '```c\nx\n```',
+  ],
+  [
+    'line numbers and buttons are no code',
+    '<pre><button>Copy</button><code><span class="line-number">1</span>a\n<span class="line-number">2</span>b</code></pre>',
+    '```\na\nb\n```',
+  ],
+  [
+    'line numbers in a table are no code',
+    '<table class="highlighttable"><tr><td class="linenos"><pre>1\n2</pre></td><td class="code"><div class="highlight"><pre>a\nb</pre></div></td></tr></table>',
+    '```\na\nb\n```',
+  ],
+  [
+    'text is not markup',
+    '<p>&lt;b&gt; &amp;amp; *a* _b_ `c` [d](e) ~~f~~',
+    '\\<b> \\&amp; \\*a\\* \\_b\\_ \\`c\\` \\[d]\\(e) \\~\\~f\\~\\~',
+  ],
+  [
+    'the start of a line is not markup',
+    '<p># a</p><p>1. b</p><p>1) c</p><p>- d</p><p>+ e</p><p>&gt; f</p><p>---</p><p>| g |',
+    '\\# a\n\n1\\. b\n\n1\\) c\n\n\\- d\n\n\\+ e\n\n\\> f\n\n\\---\n\n\\| g |',
+  ],
+  ['prices are no formulas', '<p>It costs $20, or $30 for two', 'It costs $20, or $30 for two'],
+  ['text in dollar signs is no formula', '<p>the $x$ variable', 'the \\$x\\$ variable'],
+  [
+    'a table with a caption',
+    '<table><caption>Sizes</caption><tr><th>Name<th>Size<tr><td>a<td>1</table>',
+    'Sizes\n\n| Name | Size |\n| - | - |\n| a | 1 |',
+  ],
+  [
+    'a table without a header',
+    '<table><tr><td>a<td>1<tr><td>b<td>2</table>',
+    '| | |\n| - | - |\n| a | 1 |\n| b | 2 |',
+  ],
+  [
+    'lists, paragraphs and code in cells',
+    '<table><tr><th>a<th>b<tr><td><ul><li>x<li>y</ul><td><p>p<p>q<pre>i\nj</pre></table>',
+    '| a | b |\n| - | - |\n| • x<br>• y | p<br>q<br>`i`<br>`j` |',
+  ],
+  [
+    'a pipe in a cell',
+    '<table><tr><th>a<th>b<tr><td>x|y<td><code>i|j</code></table>',
+    '| a | b |\n| - | - |\n| x\\|y | `i\\|j` |',
+  ],
+  [
+    'spanning cells leave empty cells',
+    '<table><tr><th>a<th>b<th>c<tr><td colspan=2>x<td rowspan=2>y<tr><td>p<td>q</table>',
+    '| a | b | c |\n| - | - | - |\n| x | | y |\n| p | q | |',
+  ],
+  [
+    'a table that only arranges is no table',
+    '<table><tr><td><h2>A</h2><p>x</p></td><td><p>y</p></td></tr></table>',
+    '## A\n\nx\n\ny',
+  ],
+  [
+    'markup in a table is not raw HTML',
+    '<table><tr><th>a<th>b<tr><td><script>x()</script>&lt;script&gt;<td><div onclick="x()">y</div></table>',
+    '| a | b |\n| - | - |\n| \\<script> | y |',
+  ],
+  [
+    'MathML with TeX is one formula',
+    '<p>so <math><semantics><mrow><mi>x</mi><mo>+</mo><mn>1</mn></mrow><annotation encoding="application/x-tex">x+1</annotation></semantics></math>.',
+    'so $x+1$.',
+  ],
+  [
+    'a formula of KaTeX is one formula',
+    '<p><span class="katex"><span class="katex-mathml"><math><semantics><mi>x</mi><annotation encoding="application/x-tex">x_1</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">x1</span></span>',
+    '$x_1$',
+  ],
+  ['MathML without TeX', '<p><math><mfrac><mi>a</mi><mi>b</mi></mfrac></math>', '$\\frac{a}{b}$'],
+  [
+    'a formula on its own lines',
+    '<p>a</p><math display="block"><semantics><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></semantics></math>',
+    'a\n\n$$\nx^2\n$$',
+  ],
+  [
+    'a card is one link',
+    '<a href="/c"><div><h3>Title</h3><p>Text</p></div></a>',
+    '### [Title](https://site.test/c)\n\nText',
+  ],
+  ['headings have one line', '<h2>One<br>two</h2>', '## One two'],
+  [
+    "GitHub's headings",
+    '<div class="markdown-heading"><h2>Usage</h2><a class="anchor" href="#usage"><svg></svg></a></div>',
+    '## Usage',
+  ],
+  ['links of headings to themselves are left out', '<h2>Usage<a href="#usage">¶</a></h2>', '## Usage'],
+  [
+    'images that scripts load',
+    '<p><img src="data:image/gif;base64,R0lGOD" data-src="/a.png" alt="A"><img data-srcset="/b1.png 1x, /b2.png 2x" alt="B">',
+    '![A](https://site.test/a.png)![B](https://site.test/b2.png)',
+  ],
+  [
+    'an image of a picture element',
+    '<picture><source srcset="/a.webp 1x"><img alt="A"></picture>',
+    '![A](https://site.test/a.webp)',
+  ],
+  [
+    'an image in its URL is its alternative text',
+    '<p>a <img src="data:image/png;base64,AAAA" alt="a dot">',
+    'a a dot',
+  ],
+  ['pixels are left out', '<p>a<img src="/p.gif" width=1 height=1>', 'a'],
+  [
+    'task lists',
+    '<ul><li><input type=checkbox checked> a<li><input type=checkbox> b</ul>',
+    '- [x] a\n- [ ] b',
+  ],
+  ['lists in lists', '<ol start=3><li>a<ul><li>b</ul><li>c</ol>', '3. a\n   - b\n4. c'],
+  ['marked text keeps the space around it outside', '<p>a<b> b </b>c <i>d</i>', 'a **b** c *d*'],
+  ['deleted text', '<p><del>a</del>', '~~a~~'],
+  ['quotations', '<blockquote><p>a<p>b</blockquote>', '> a\n>\n> b'],
+  ['breaks', '<p>a<br>b', 'a\\\nb'],
+  ['two breaks divide paragraphs', 'a<br><br>b', 'a\n\nb'],
+  [
+    'scripts, styles and forms are no text',
+    '<p>a<script>x</script><style>y</style><select><option>z</select><textarea>t</textarea>',
+    'a',
+  ],
+];
+for (const [name, html, wanted] of CASES)
+  test(`Markdown: ${name}`, (t) => {
+    t.is(markdown(html), wanted);
+  });
+
+test('Markdown takes time in proportion to the page', (t) => {
+  for (const unit of [
+    '*',
+    '<b>a',
+    '<a href=x>b',
+    '<ul><li>',
+    '<blockquote>',
+    '<table><tr><td>',
+    '$x',
+    '<div>a',
+    '[',
+  ]) {
+    const text = markdown(unit.repeat(20_000));
+    t.true(text.length < 20_000 * 40, unit);
+  }
+});
