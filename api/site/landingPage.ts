@@ -76,7 +76,7 @@ ${packList(installation)}</section>`;
 
 /** A call that takes a picture of a page and saves it. */
 const firstCall = (baseUrl: string): string => `curl ${baseUrl}/api/v1/tools/${FIRST} \\
-  -H "Authorization: Bearer $API_KEY" \\
+  -H "Authorization: Bearer $UTILITY_TOOLS_API_KEY" \\
   -H 'Content-Type: application/json' \\
   -H 'Accept: image/png' \\
   -d '{"url": "https://bakery.example.com"}' \\

@@ -14,7 +14,7 @@ import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import { makeAccount } from '../helpers/account.ts';
-import { agentConnections, KEY_VARIABLE } from '../helpers/agentClients.ts';
+import { ACCOUNT_KEY_VARIABLE, agentConnections, KEY_VARIABLE } from '../helpers/agentClients.ts';
 import { runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
 import { isRecord, type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { useStack } from '../helpers/profiles.ts';
@@ -487,8 +487,8 @@ test('the snippets of the guides run as they are printed', async (t) => {
       // The program of the agent is not installed.
       if (code.startsWith('claude mcp add')) continue;
       const printed = await runSnippet(
-        { language, code: failOnErrors(code.replaceAll(/^export .*$/gm, '')) },
-        { API_KEY: toolsKey, [KEY_VARIABLE]: toolsKey, ACCOUNT_KEY: accountKey },
+        { language, code: failOnErrors(code) },
+        { [KEY_VARIABLE]: toolsKey, [ACCOUNT_KEY_VARIABLE]: accountKey },
       );
       ran[language] = (ran[language] ?? 0) + 1;
       if (['quickstart', 'agents'].includes(page))
@@ -499,13 +499,26 @@ test('the snippets of the guides run as they are printed', async (t) => {
   const [retries] = snippetsOf(await textOf('/docs/retries.md')).filter(({ language }) => language === 'js');
   const use = "\nconsole.log(await call('hash-text', { text: 'abc' }));\nawait call('hash-text', {});\n";
   const failed = await t.throwsAsync(
-    runSnippet({ language: 'js', code: `${retries?.code}${use}` }, { API_KEY: toolsKey }),
+    runSnippet({ language: 'js', code: `${retries?.code}${use}` }, { [KEY_VARIABLE]: toolsKey }),
     { message: /Error: invalid_input: .*\(req_/s },
   );
   t.like(failed, {
     stdout:
       "{\n  algorithm: 'sha256',\n  hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'\n}\n",
   });
+});
+
+test('no block of code that a reader copies sets a key', async (t) => {
+  const setting = /(?:export|set|setenv|env) +\w*KEY\b|^\s*\w*KEY=/m;
+  let asked = 0;
+  for (const path of await sitemap()) {
+    if (path === '/') continue;
+    for (const { code } of snippetsOf(await textOf(`${path}.md`))) {
+      t.notRegex(code.replaceAll(/^read -r (\w+) && export \1$/gm, ''), setting, path);
+      asked += code.startsWith('read -r ') ? 1 : 0;
+    }
+  }
+  t.true(asked >= 3);
 });
 
 test('each client of the guide for agents connects with its configuration', async (t) => {

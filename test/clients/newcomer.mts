@@ -11,9 +11,8 @@ import { saveFile } from 'utility-tools-client/node';
 
 declare const process: { env: Record<string, string | undefined> };
 const {
-  UTILITY_TOOLS_API_KEY = '',
   UTILITY_TOOLS_URL: baseUrl,
-  ACCOUNT_KEY = '',
+  UTILITY_TOOLS_ACCOUNT_KEY: ACCOUNT_KEY = '',
   POOR_KEY = '',
 } = process.env;
 const delivery: { secret: string; body: string; headers: Record<string, string> } = JSON.parse(
@@ -21,7 +20,8 @@ const delivery: { secret: string; body: string; headers: Record<string, string> 
 );
 
 const at = (apiKey: string) => new UtilityTools({ apiKey, baseUrl });
-const client = at(UTILITY_TOOLS_API_KEY);
+// Reads key and URL from the environment.
+const client = new UtilityTools();
 const failure = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => null,
@@ -43,7 +43,7 @@ const invalid = await failure(client.hashText({ algorithm: 'md5' }));
 const unknown: NonNullable<HashTextInput['algorithm']> = 'md6';
 const unpaid = await failure(at(POOR_KEY).hashText({ text: unknown }));
 
-const account = new UtilityToolsAccount({ apiKey: ACCOUNT_KEY, baseUrl });
+const account = new UtilityToolsAccount();
 let [keys, calls] = [0, 0];
 const { id } = await account.createKey({ name: 'temporary', scopes: ['tools'] });
 await account.revokeKey(id);

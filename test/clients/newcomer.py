@@ -24,7 +24,7 @@ from utility_tools.types import HashTextInput
 BASE_URL = os.environ["UTILITY_TOOLS_URL"]
 KEY = os.environ["UTILITY_TOOLS_API_KEY"]
 POOR_KEY = os.environ["POOR_KEY"]
-ACCOUNT_KEY = os.environ["ACCOUNT_KEY"]
+ACCOUNT_KEY = os.environ["UTILITY_TOOLS_ACCOUNT_KEY"]
 ABC: HashTextInput = {"text": "abc"}
 INVALID: Any = {"algorithm": "md5"}
 
@@ -49,7 +49,7 @@ def sync() -> Dict[str, Any]:
                 return error
         raise AssertionError("the call succeeded")
 
-    with UtilityTools(KEY, base_url=BASE_URL) as client, UtilityToolsAccount(ACCOUNT_KEY, base_url=BASE_URL) as account:
+    with UtilityTools() as client, UtilityToolsAccount() as account:
         result = client.hash_text(ABC)
         again = client.hash_text(ABC, idempotency_key=result.idempotency_key)
         qr = client.qr_generate({"text": "abc"})

@@ -65,10 +65,9 @@ function makeEnv(account = owner): NodeJS.ProcessEnv {
   const message = { id: 'evt_1', event: 'webhook.test', body, timestamp: Math.floor(Date.now() / 1000) };
   return {
     ...machineEnv(),
-    API_KEY: account.toolsKey,
     UTILITY_TOOLS_API_KEY: account.toolsKey,
     UTILITY_TOOLS_URL: stack.baseUrl,
-    ACCOUNT_KEY: account.accountKey,
+    UTILITY_TOOLS_ACCOUNT_KEY: account.accountKey,
     POOR_KEY: poor.toolsKey,
     DELIVERY: JSON.stringify({
       secret,

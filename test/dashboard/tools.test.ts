@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { toolInput } from '../../api/dashboard/pages/tools/input.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { KEY_VARIABLE } from '../helpers/agentClients.ts';
 import { madeKey, newOwner } from '../helpers/dashboard.ts';
 import {
   attribute,
@@ -116,7 +117,7 @@ for (const [title, program, ...options] of [
     const text = `it's "$HOME" \\ {url} \`id\` <b>&amp;\n\u{1f600}`;
     const page = await pageOf(t, await owner.post('/tools/hash-text', { text, algorithm: 'sha256' }));
     const snippet = textOf(find(page, 'aria-label', title) ?? t.fail('no snippet'));
-    const env = { ...process.env, API_KEY: key };
+    const env = { ...process.env, [KEY_VARIABLE]: key };
     const { stdout } = await promisify(execFile)(program, [...options, snippet], { env, timeout: 60_000 });
     t.true(stdout.includes(createHash('sha256').update(text).digest('hex')), stdout);
   });

@@ -4,8 +4,10 @@ import { recordAt } from './json.ts';
 
 const run = promisify(execFile);
 
-/** The environment variable from which the configurations in docs/agents.md read the key. */
+/** The environment variable from which examples, configurations of agents and the clients read the key. */
 export const KEY_VARIABLE = 'UTILITY_TOOLS_API_KEY';
+/** The environment variable from which examples of the Account API read the key. */
+export const ACCOUNT_KEY_VARIABLE = 'UTILITY_TOOLS_ACCOUNT_KEY';
 
 /** The id of the input with which VS Code asks for the key. */
 const INPUT_ID = 'utility-tools-key';

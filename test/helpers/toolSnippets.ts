@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'cheerio';
+import { KEY_VARIABLE } from './agentClients.ts';
 
 const run = promisify(execFile);
 const LIMIT_MS = 150_000;
@@ -95,7 +96,7 @@ export async function runSnippets(
   codes: readonly string[],
   apiKey: string,
 ): Promise<unknown[]> {
-  const printed = await RUNNERS[language](codes, { ...process.env, API_KEY: apiKey });
+  const printed = await RUNNERS[language](codes, { ...process.env, [KEY_VARIABLE]: apiKey });
   if (!Array.isArray(printed)) throw new Error('no list of what the snippets print');
   return printed;
 }

@@ -37,19 +37,19 @@ const LANGUAGES: readonly Language[] = [
   {
     title: 'curl',
     literal: (value) => shell(typeof value === 'string' ? value : json(value)),
-    keyReference: /\$API_KEY/,
+    keyReference: /\$UTILITY_TOOLS_API_KEY/,
     template: template('curl'),
   },
   {
     title: 'Node.js',
     literal: json,
-    keyReference: /\$\{process\.env\.API_KEY\}/,
+    keyReference: /\$\{process\.env\.UTILITY_TOOLS_API_KEY\}/,
     template: template('node'),
   },
   {
     title: 'Python',
     literal: python,
-    keyReference: /\{os\.environ\['API_KEY'\]\}/,
+    keyReference: /\{os\.environ\['UTILITY_TOOLS_API_KEY'\]\}/,
     template: template('python'),
   },
 ];
@@ -87,7 +87,7 @@ export function snippets({ tool, input, baseUrl }: Call): Html {
   const shown = Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? '…' : value]),
   );
-  return html`<p>Set the environment variable <code>API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
+  return html`<p>Set the environment variable <code>UTILITY_TOOLS_API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
 ${inTabs(callSnippets({ tool, input: shown, baseUrl }))}`;
 }
 

@@ -8,9 +8,9 @@ export class UtilityToolsAccount extends AccountMethods {
   readonly #send: Transport;
 
   /** @throws TypeError if the key is missing or the URL is not valid */
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions = {}) {
     super();
-    this.#send = createTransport(options);
+    this.#send = createTransport(options, 'UTILITY_TOOLS_ACCOUNT_KEY');
   }
 
   /** Returns the whole statement as CSV (RFC 4180) with a header line. */

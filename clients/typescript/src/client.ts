@@ -19,9 +19,9 @@ export class UtilityTools extends ToolMethods {
   readonly jobs: Jobs;
 
   /** @throws TypeError if the key is missing or the URL is not valid */
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions = {}) {
     super();
-    this.#send = createTransport(options);
+    this.#send = createTransport(options, 'UTILITY_TOOLS_API_KEY');
     this.jobs = new Jobs(this.#send);
   }
 

@@ -9,9 +9,15 @@ export interface Retry {
 }
 
 export interface ClientOptions {
-  /** API key. Tools need one of scope `tools`, the Account API one of scope `account`. */
-  apiKey: string;
-  /** URL of the service. Default: http://127.0.0.1:8080, where `npm start` listens. */
+  /**
+   * API key. Tools need one of scope `tools`, the Account API one of scope `account`. Default: the environment variable
+   * `UTILITY_TOOLS_API_KEY`, for the Account API `UTILITY_TOOLS_ACCOUNT_KEY`.
+   */
+  apiKey?: string | undefined;
+  /**
+   * URL of the service. Default: the environment variable `UTILITY_TOOLS_URL`, or else http://127.0.0.1:8080, where `npm start`
+   * listens.
+   */
   baseUrl?: string | undefined;
   /** Maximum number of retries of a request. Default: 4. */
   maxRetries?: number | undefined;

@@ -50,11 +50,23 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function checkedKey(apiKey: string | undefined): string {
-  const key = apiKey?.trim() ?? '';
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Returns a variable of the environment; undefined in browsers, which have none. */
+function readVariable(name: string): string | undefined {
+  const scope: object = globalThis;
+  if (!('process' in scope && isObject(scope.process) && 'env' in scope.process)) return undefined;
+  const { env } = scope.process;
+  const value: unknown = isObject(env) ? Reflect.get(env, name) : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** @param variable environment variable that holds the key if it is not passed */
+function checkedKey(apiKey: string | undefined, variable: string): string {
+  const key = (apiKey ?? readVariable(variable))?.trim() ?? '';
   if (key === '')
     throw new TypeError(
-      'The API key is missing. Create one in the dashboard of the service and pass it as `apiKey`.',
+      `The API key is missing. Create one in the dashboard of the service, then set ${variable} or pass it as \`apiKey\`.`,
     );
   if (!VISIBLE.test(key))
     throw new TypeError(
@@ -76,10 +88,15 @@ function reasonOf(error: unknown): string {
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
-/** Creates the transport of a client. @throws TypeError if the key or the URL is not valid */
-export function createTransport(options: ClientOptions): Transport {
-  const authorization = `Bearer ${checkedKey(options.apiKey)}`;
-  const baseUrl = checkedUrl(options.baseUrl ?? DEFAULTS.baseUrl);
+/**
+ * Creates the transport of a client.
+ *
+ * @param keyVariable environment variable that holds the key if it is not passed
+ * @throws TypeError if the key or the URL is not valid
+ */
+export function createTransport(options: ClientOptions, keyVariable: string): Transport {
+  const authorization = `Bearer ${checkedKey(options.apiKey, keyVariable)}`;
+  const baseUrl = checkedUrl(options.baseUrl ?? (readVariable('UTILITY_TOOLS_URL') || DEFAULTS.baseUrl));
   const { maxRetries = DEFAULTS.maxRetries, retryDelayMs = DEFAULTS.retryDelayMs, onRetry } = options;
   const send = options.fetch ?? globalThis.fetch.bind(globalThis);
 

@@ -10,25 +10,30 @@ from ._rest import async_rows, request_of, rows
 from ._retries import settings_of
 from ._transport import AsyncTransport, Transport
 
+# Environment variable with the key.
+_KEY = "UTILITY_TOOLS_ACCOUNT_KEY"
 _LEDGER = "/api/v1/account/ledger"
 
 
 class UtilityToolsAccount(AccountMethods):
     """Client of the Account API. Its key has the scope `account`. The methods raise the same errors as those of the tools.
 
+    The default of `api_key` is the environment variable UTILITY_TOOLS_ACCOUNT_KEY, that of `base_url` UTILITY_TOOLS_URL.
     `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
     """
 
     def __init__(
         self,
-        api_key: str,
+        api_key: Optional[str] = None,
         *,
         base_url: Optional[str] = None,
         max_retries: int = 4,
         retry_delay: float = 0.5,
         timeout: float = 300.0,
     ) -> None:
-        self._transport = Transport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+        self._transport = Transport(
+            settings_of(api_key, _KEY, base_url, max_retries, retry_delay, timeout)
+        )
 
     def close(self) -> None:
         """Closes the connections."""
@@ -60,19 +65,22 @@ class UtilityToolsAccount(AccountMethods):
 class AsyncUtilityToolsAccount(AsyncAccountMethods):
     """Client of the Account API for asyncio. Its key has the scope `account`.
 
+    The default of `api_key` is the environment variable UTILITY_TOOLS_ACCOUNT_KEY, that of `base_url` UTILITY_TOOLS_URL.
     `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
     """
 
     def __init__(
         self,
-        api_key: str,
+        api_key: Optional[str] = None,
         *,
         base_url: Optional[str] = None,
         max_retries: int = 4,
         retry_delay: float = 0.5,
         timeout: float = 300.0,
     ) -> None:
-        self._transport = AsyncTransport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+        self._transport = AsyncTransport(
+            settings_of(api_key, _KEY, base_url, max_retries, retry_delay, timeout)
+        )
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -12,6 +12,9 @@ from ._retries import Request, settings_of
 from ._tools import AsyncToolMethods, ToolMethods
 from ._transport import AsyncTransport, Transport
 
+# Environment variable with the key.
+_KEY = "UTILITY_TOOLS_API_KEY"
+
 
 def _request_of(tool: ToolInfo, input: Any, options: CallOptions) -> Tuple[Request, bool]:
     """Returns the request of a call, and whether the client generated its idempotency key."""
@@ -39,19 +42,22 @@ def _request_of(tool: ToolInfo, input: Any, options: CallOptions) -> Tuple[Reque
 class UtilityTools(ToolMethods):
     """Client of the tools. Its methods raise ApiError, ApiConnectionError and ApiTimeoutError.
 
+    The default of `api_key` is the environment variable UTILITY_TOOLS_API_KEY, that of `base_url` UTILITY_TOOLS_URL.
     `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
     """
 
     def __init__(
         self,
-        api_key: str,
+        api_key: Optional[str] = None,
         *,
         base_url: Optional[str] = None,
         max_retries: int = 4,
         retry_delay: float = 0.5,
         timeout: float = 300.0,
     ) -> None:
-        self._transport = Transport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+        self._transport = Transport(
+            settings_of(api_key, _KEY, base_url, max_retries, retry_delay, timeout)
+        )
         self.jobs = Jobs(self._transport)
         """Calls that run later and whose results wait for you."""
 
@@ -83,19 +89,22 @@ class UtilityTools(ToolMethods):
 class AsyncUtilityTools(AsyncToolMethods):
     """Client of the tools for asyncio. Its methods raise ApiError, ApiConnectionError and ApiTimeoutError.
 
+    The default of `api_key` is the environment variable UTILITY_TOOLS_API_KEY, that of `base_url` UTILITY_TOOLS_URL.
     `timeout` and `retry_delay` are in seconds. Raises ValueError if the key is missing or the URL is not valid.
     """
 
     def __init__(
         self,
-        api_key: str,
+        api_key: Optional[str] = None,
         *,
         base_url: Optional[str] = None,
         max_retries: int = 4,
         retry_delay: float = 0.5,
         timeout: float = 300.0,
     ) -> None:
-        self._transport = AsyncTransport(settings_of(api_key, base_url, max_retries, retry_delay, timeout))
+        self._transport = AsyncTransport(
+            settings_of(api_key, _KEY, base_url, max_retries, retry_delay, timeout)
+        )
         self.jobs = AsyncJobs(self._transport)
         """Calls that run later and whose results wait for you."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import os
 import random
 import time
 from dataclasses import dataclass
@@ -35,19 +36,28 @@ class Settings:
 
 
 def settings_of(
-    api_key: str, base_url: Optional[str], max_retries: int, retry_delay: float, timeout: float
+    api_key: Optional[str],
+    key_variable: str,
+    base_url: Optional[str],
+    max_retries: int,
+    retry_delay: float,
+    timeout: float,
 ) -> Settings:
-    """Checks the arguments of a client. Raises ValueError if the key or the URL is not valid."""
-    key = (api_key or "").strip()
+    """Checks the arguments of a client. Without a key or URL, those of the environment apply.
+
+    Raises ValueError if the key or the URL is not valid.
+    """
+    key = (os.environ.get(key_variable, "") if api_key is None else api_key).strip()
     if not key:
         raise ValueError(
-            "The API key is missing. Create one in the dashboard of the service and pass it as `api_key`."
+            "The API key is missing. Create one in the dashboard of the service, "
+            f"then set {key_variable} or pass it as `api_key`."
         )
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise ValueError("The API key contains characters that are not valid in a key. Copy it again from the dashboard.")
-    url = (base_url or DEFAULT_BASE_URL).rstrip("/")
+    url = (base_url or os.environ.get("UTILITY_TOOLS_URL") or DEFAULT_BASE_URL).rstrip("/")
     if not url.startswith(("http://", "https://")):
-        raise ValueError(f"The base URL {base_url!r} is not an http or https URL.")
+        raise ValueError(f"The base URL {url!r} is not an http or https URL.")
     return Settings(f"Bearer {key}", url, max_retries, retry_delay, timeout)
 
 

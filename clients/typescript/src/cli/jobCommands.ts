@@ -10,7 +10,7 @@ import type { Surroundings } from './surroundings.ts';
 const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 
 const openJobs = async (values: Values, { env }: Surroundings): Promise<Jobs> =>
-  new Jobs(createTransport(await accessOf(env, textOf(values['base-url']))));
+  new Jobs(createTransport(await accessOf(env, textOf(values['base-url'])), 'UTILITY_TOOLS_API_KEY'));
 
 export const listJobs: Subcommand = {
   name: 'jobs',

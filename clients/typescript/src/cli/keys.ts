@@ -37,6 +37,6 @@ export async function accessOf(
     return { apiKey: storedKey, baseUrl: stored.baseUrl };
   throw new UsageError(
     `${variable} is not set, and you are not signed in to this service. Run "utility-tools ${HOW[scope]}", or create a ` +
-      `key of scope "${scope}" in the dashboard of the service, then: export ${variable}=ut_…`,
+      `key of scope "${scope}" in the dashboard of the service and set the variable to it.`,
   );
 }

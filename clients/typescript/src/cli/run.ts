@@ -53,7 +53,7 @@ async function createJob(
   { env, out, signal }: Surroundings,
 ): Promise<void> {
   const { input, maxCredits, timeoutMs, idempotencyKey, baseUrl, json } = invocation;
-  const send = createTransport(await accessOf(env, baseUrl));
+  const send = createTransport(await accessOf(env, baseUrl), 'UTILITY_TOOLS_API_KEY');
   const job = rowOf<Job>(
     await send(newJob(command.name, input, { maxCredits, idempotencyKey }), { timeoutMs, signal }),
   );
