@@ -101,7 +101,7 @@ export const CONNECTION_ATTACKS = {
     connections: 4,
     attack: async (socket) => {
       socket.pause();
-      socket.write(message('GET', '/docs/assets/swagger-ui-bundle.js').repeat(DOCUMENTS));
+      socket.write(message('GET', '/dashboard/pdf.worker.mjs').repeat(DOCUMENTS));
     },
   },
   'pages that read MongoDB': {

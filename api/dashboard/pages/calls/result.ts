@@ -41,12 +41,15 @@ function tree(value: unknown): Html {
 
 function rows(name: string, items: readonly Record<string, unknown>[]): Html {
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
-  const shown = table<Record<string, unknown>>(
+  const shown = html`<div class="scroll" tabindex="0" role="group" aria-label="${name}">${table<
+    Record<string, unknown>
+  >(
     name,
     names.map((title) => ({ title, cell: (item: Record<string, unknown>) => tree(item[title]) })),
     items.slice(0, SHOWN_ROWS),
     { isNamed: true },
-  );
+  )}</div>
+`;
   return items.length <= SHOWN_ROWS
     ? shown
     : html`${shown}<p class="quiet">The first ${SHOWN_ROWS} of ${number(items.length)}. The saved file contains all of them.</p>`;
@@ -64,10 +67,18 @@ function valueView(name: string, value: unknown): Html {
   return tree(value);
 }
 
-const saveLink = (address: string, fileName: string): Html =>
-  html`<a class="button" href="${address}" download="${fileName}">${icon('download')}Save ${fileName}</a>`;
+/** Id of the link to the file of a result, whose content the preview of a PDF draws. */
+const FILE_LINK = 'result-file';
 
-/** The file of a result: its image, if it is one, and a link that saves it. */
+const saveLink = (address: string, fileName: string, id = ''): Html =>
+  html`<a class="button"${id === '' ? null : html` id="${id}"`} href="${address}" download="${fileName}">${icon('download')}Save ${fileName}</a>`;
+
+/** The place of the first page, which `pdf.js` draws; hidden without JavaScript. */
+const pdfPreview = html`<figure class="preview" data-pdf="${FILE_LINK}" hidden><canvas class="picture" role="img" aria-label="The PDF"></canvas>
+<figcaption></figcaption></figure>
+`;
+
+/** The file of a result: its image or a preview, if there is one, and a link that saves it. */
 function fileView(tool: ToolDefinition, output: Record<string, unknown>) {
   if (tool.raw === undefined) return null;
   const [data, type] = [output[tool.raw.data], output[tool.raw.mimeType]];
@@ -80,11 +91,11 @@ function fileView(tool: ToolDefinition, output: Record<string, unknown>) {
   const picture = isPicture
     ? html`<img class="picture" src="${address}" alt="The result of ${tool.title}">
 `
-    : null;
-  return { picture, link: saveLink(address, fileName) };
+    : pdfPreview;
+  return { picture, link: saveLink(address, fileName, FILE_LINK) };
 }
 
-/** The output of a tool: its image, links that save it, then the other fields. */
+/** The output of a tool: its image or PDF, links that save it, then the other fields. */
 export function resultView(tool: ToolDefinition, output: Record<string, unknown>): Html {
   const file = fileView(tool, output);
   const fields = Object.entries(output).filter(([name]) => file === null || name !== tool.raw?.data);
