@@ -3,16 +3,12 @@ import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import type { InternalPort } from '../internalPort.ts';
 import { operatorOf } from '../operator.ts';
-import { docsRoutes } from './docsRoutes.ts';
 import { metaRoutes } from './metaRoutes.ts';
 
-/** Creates the health checks, the price list, the OpenAPI document and its page. */
+/** Creates the health checks, the price list and the OpenAPI document. */
 export const createOpenapiArea = (
   { env, registry }: ApiCore,
   { readiness }: Pick<InternalPort, 'readiness'>,
 ) => ({
-  routes(router: Router<State>) {
-    metaRoutes(router, registry, env.PUBLIC_URL, operatorOf(env), readiness);
-    docsRoutes(router, env.PUBLIC_URL);
-  },
+  routes: (router: Router<State>) => metaRoutes(router, registry, env.PUBLIC_URL, operatorOf(env), readiness),
 });

@@ -27,7 +27,7 @@ const CALL: readonly ErrorCode[] = [
   'deadline_exceeded',
 ];
 /** Error codes that every operation with a key can return. */
-const KEYED: readonly ErrorCode[] = [
+export const KEYED: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'insufficient_scope',

@@ -14,7 +14,7 @@ type Json = Record<string, unknown>;
 const DESCRIPTION = `Single-purpose tools with a uniform interface: \`POST\` a JSON object and receive a JSON object.
 
 - Each call has a fixed price in credits. A call is charged only if it returns a result; failed calls are free.
-- Send your key as \`Authorization: Bearer <API_KEY>\`.
+- Send your key as \`Authorization: Bearer <API key>\`.
 - Unknown fields are rejected and defaults are applied. Values are not converted: \`"4"\` is not an integer.
 - Errors are \`application/problem+json\` with a stable \`code\`; see [all error codes](docs/errors).
 `;
@@ -22,7 +22,7 @@ const DESCRIPTION = `Single-purpose tools with a uniform interface: \`POST\` a J
 const TAGS: Readonly<Record<string, string>> = {
   Tools: 'A tool call is charged only if it returns a result.',
   Jobs: 'Calls whose result waits in the store instead of on a connection.',
-  Account: 'Balance, calls, statement, keys and events of an account.',
+  Account: 'Balance, calls, ledger, keys and events of an account.',
   'Webhook endpoints': 'Endpoints that receive events, their secrets and deliveries.',
   Service: 'The catalogue of tools and the state of the service. No key is needed.',
   Webhooks: 'The requests that endpoints receive.',

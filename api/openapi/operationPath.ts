@@ -2,15 +2,16 @@ import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
 import { BINARY, COMMON_HEADERS, headerRefs } from './headers.ts';
+import { ITEM_EXAMPLES, OPERATION_EXAMPLES } from './operationExamples.ts';
 import { problemResponses, type SharedResponses } from './problems.ts';
 
 type Json = Record<string, unknown>;
 
-/** Meaning of a path parameter, by the segment before it. */
-const ITEMS: Readonly<Record<string, string>> = {
-  jobs: 'job',
-  keys: 'API key',
-  webhooks: 'webhook endpoint',
+/** Meaning and example of a path parameter, by the segment before it. */
+const ITEMS: Readonly<Record<string, { name: string; example: string }>> = {
+  jobs: { name: 'job', example: ITEM_EXAMPLES.jobs },
+  keys: { name: 'API key', example: ITEM_EXAMPLES.keys },
+  webhooks: { name: 'webhook endpoint', example: ITEM_EXAMPLES.webhooks },
 };
 const SUCCESS: Readonly<Record<number, string>> = { 200: 'Success.', 201: 'Created.', 202: 'Accepted.' };
 const SECURITY = { none: [], account: [{ accountKey: [] }], tools: [{ toolKey: [] }] } as const;
@@ -20,8 +21,9 @@ const pathParameters = (path: string): Json[] =>
     name,
     in: 'path',
     required: true,
-    description: `Id of the ${ITEMS[list] ?? 'item'}.`,
+    description: `Id of the ${ITEMS[list]?.name ?? 'item'}.`,
     schema: { type: 'string' },
+    ...(ITEMS[list] === undefined ? {} : { example: ITEMS[list].example }),
   }));
 
 const queryParameters = ({ query }: Operation): Json[] =>
@@ -33,11 +35,15 @@ const queryParameters = ({ query }: Operation): Json[] =>
     schema,
   }));
 
-function success({ success: { status, schema, alsoAs = [] } }: Operation): Json {
+/** The `examples` member of a media type; nothing without an example. */
+const examples = (value: unknown): Json => (value === undefined ? {} : { examples: { example1: { value } } });
+
+function success({ id, success: { status, schema, alsoAs = [] } }: Operation): Json {
   const headers = headerRefs(COMMON_HEADERS);
   if (schema === undefined) return { [status]: { description: 'Success, without content.', headers } };
   const others = alsoAs.map((type) => [type, BINARY]);
-  const content = { 'application/json': { schema: forGenerators(schema) }, ...Object.fromEntries(others) };
+  const json = { schema: forGenerators(schema), ...examples(OPERATION_EXAMPLES[id]?.response) };
+  const content = { 'application/json': json, ...Object.fromEntries(others) };
   return { [status]: { description: SUCCESS[status], headers, content } };
 }
 
@@ -57,7 +63,12 @@ export function operationPath(operation: Operation, shared: SharedResponses): Js
         : {
             requestBody: {
               required: body.required.length > 0 || 'minProperties' in body,
-              content: { 'application/json': { schema: forGenerators(body) } },
+              content: {
+                'application/json': {
+                  schema: forGenerators(body),
+                  ...examples(OPERATION_EXAMPLES[id]?.request),
+                },
+              },
             },
           }),
       responses: {

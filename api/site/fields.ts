@@ -1,5 +1,4 @@
 import { isRecord } from '../../schemas/isRecord.ts';
-import type { ObjectSchema } from '../../schemas/tool.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { renderInline } from './markdown.ts';
 
@@ -89,8 +88,8 @@ function fieldsWithin(schema: Schema, prefix: string): Field[] {
   });
 }
 
-/** All fields of a tool's input or output, in the order of the schema, with those of objects inside it. */
-export const fieldsOf = (schema: ObjectSchema): Field[] => fieldsWithin(schema, '');
+/** All fields of an object, in the order of its schema, with those of objects inside it. */
+export const fieldsOf = (schema: Schema): Field[] => fieldsWithin(schema, '');
 
 /** Longer lists of values are collapsed. */
 const OPEN_VALUES = 12;

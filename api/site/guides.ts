@@ -8,7 +8,7 @@ import { price, unitPrice } from '../dashboard/components/price.ts';
 import type { Operator } from '../operator.ts';
 import { errorList, errorTable } from './errorTable.ts';
 import { renderMarkdown, withoutLinks } from './markdown.ts';
-import type { Page } from './page.ts';
+import type { Page, Scope } from './page.ts';
 
 /** Values of the installation that the guides show. */
 export interface Installation {
@@ -32,9 +32,10 @@ const FOLDER = new URL('../../docs/', import.meta.url);
 
 /** Files of `docs/` that are pages, by section. The others are for developers of the service. */
 export const GUIDES = [
-  { title: 'Start', names: ['quickstart', 'authentication'] },
+  { title: 'Start', scope: 'customers', names: ['quickstart', 'authentication'] },
   {
     title: 'Guides',
+    scope: 'customers',
     names: [
       'retries',
       'idempotency',
@@ -50,10 +51,11 @@ export const GUIDES = [
   },
   {
     title: 'Reference',
+    scope: 'customers',
     names: ['errors', 'limits', 'contract', 'versioning', 'changelog', 'security', 'glossary'],
   },
-  { title: 'Self-hosting', names: ['operations', 'configuration'] },
-] as const;
+  { title: 'Operate', scope: 'operators', names: ['operations', 'configuration', 'capacity'] },
+] as const satisfies readonly { title: string; scope: Scope; names: readonly string[] }[];
 
 const PUBLISHED: readonly string[] = GUIDES.flatMap(({ names }) => names);
 

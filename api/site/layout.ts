@@ -1,6 +1,7 @@
 import { type Html, html, ownMarkup } from '../dashboard/frame/html.ts';
-import type { Page, Section } from './page.ts';
+import type { Area, Page, Scope } from './page.ts';
 import { PRICING_PATH } from './paths.ts';
+import { REFERENCE_PATH } from './reference/paths.ts';
 import { STYLE } from './style.ts';
 
 export const SITE_NAME = 'Utility Tools API';
@@ -43,14 +44,31 @@ ${markdown === undefined ? null : html`<link rel="alternate" type="text/markdown
 const LINKS = [
   { href: '/docs', name: 'Docs' },
   { href: '/docs/tools', name: 'Tools' },
+  { href: REFERENCE_PATH, name: 'API' },
   { href: PRICING_PATH, name: 'Pricing' },
 ] as const;
 
-const bar = (
-  path: string,
-  query: string,
-  hasMenu: boolean,
-): Html => html`<a class="skip" href="#main">Skip to the content</a>
+/** Labels of the search field; each scope has a search of its own. */
+const SEARCHES: Readonly<Record<Scope, string>> = {
+  customers: 'Search the docs',
+  operators: 'Search operator docs',
+};
+
+interface Bar {
+  path: string;
+  /** The words that were searched for. */
+  query?: string | undefined;
+  scope?: Scope;
+  /** Whether the page has a sidebar, which is a menu on narrow screens. */
+  hasMenu?: boolean;
+}
+
+const bar = ({
+  path,
+  query = '',
+  scope = 'customers',
+  hasMenu = false,
+}: Bar): Html => html`<a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
 ${hasMenu ? html`<button class="open" type="button" popovertarget="menu">Menu</button>` : null}
 <a class="brand" href="/"><img src="/favicon.svg" alt="" width="24" height="24">Utility Tools</a>
@@ -62,7 +80,7 @@ ${LINKS.map(
   }) => html`<li><a href="${href}"${path === href ? html` aria-current="page"` : null}>${name}</a></li>
 `,
 )}</ul></nav>
-<form class="search" role="search" action="/docs/search"><input type="search" name="q" value="${query}" placeholder="Search the docs" aria-label="Search the docs" maxlength="100"></form>
+<form class="search" role="search" action="/docs/search">${scope === 'customers' ? null : html`<input type="hidden" name="for" value="${scope}">`}<input type="search" name="q" value="${query}" placeholder="${SEARCHES[scope]}" aria-label="${SEARCHES[scope]}" maxlength="100"></form>
 <button class="scheme" type="button" aria-label="Dark colours" aria-pressed="false"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"/><path d="M12 3a9 9 0 0 1 0 18z"/></svg></button>
 <a class="button" href="/dashboard">Dashboard</a>
 </header>`;
@@ -70,9 +88,10 @@ ${LINKS.map(
 const FOOTER = html`<footer class="foot">
 <ul>
 <li><a href="/docs">Documentation</a></li>
-<li><a href="/docs/reference">API reference</a></li>
+<li><a href="${REFERENCE_PATH}">API reference</a></li>
 <li><a href="/openapi.json">OpenAPI</a></li>
 <li><a href="/llms.txt">llms.txt</a></li>
+<li><a href="/docs/self-hosting">For operators</a></li>
 <li><a href="/docs/changelog">Changelog</a></li>
 <li><a href="/docs/security">Security</a></li>
 <li><a href="/status">Status</a></li>
@@ -96,7 +115,7 @@ export const plainLayout = (data: Head, main: Html, kind = 'plain'): string =>
   frame(
     data,
     html`<body class="${kind}">
-${bar(data.path, '', false)}
+${bar({ path: data.path })}
 <main id="main" tabindex="-1">
 ${main}
 </main>
@@ -104,18 +123,20 @@ ${FOOTER}
 </body>`,
   );
 
-/** Pages that only the sidebar lists. */
-const EXTERNAL = [{ path: '/docs/reference', title: 'API reference (OpenAPI)' }];
-
-function sidebar(sections: readonly Section[], path: string): Html {
+function sidebar({ areas, area, page: { path } }: DocsPage): Html {
   const link = (page: Pick<Page, 'path' | 'title'>) =>
     html`<li><a href="${page.path}"${page.path === path ? html` aria-current="page"` : null}>${page.title}</a></li>
 `;
   return html`<nav class="side" id="menu" popover aria-label="Documentation">
-${sections.map(
+<ul class="areas">
+${areas.map(
+  (it) => html`<li><a href="${it.path}"${it === area ? html` aria-current="true"` : null}>${it.title}</a></li>
+`,
+)}</ul>
+${area.sections.map(
   ({ title, pages }) => html`<h2>${title}</h2>
 <ul>
-${pages.map(link)}${title === 'Reference' ? EXTERNAL.map(link) : null}</ul>
+${pages.map(link)}</ul>
 `,
 )}</nav>`;
 }
@@ -130,7 +151,7 @@ ${headings.map(
 `,
 )}</ul></nav>`;
 
-function neighbours(sections: readonly Section[], path: string): Html {
+function neighbours({ sections }: Area, path: string): Html {
   const pages = sections.flatMap((section) => section.pages);
   const index = pages.findIndex((page) => page.path === path);
   const [previous, next] = [pages[index - 1], pages[index + 1]];
@@ -143,16 +164,20 @@ ${next === undefined ? null : html`<a href="${next.path}"><small>Next</small> ${
 
 interface DocsPage {
   page: Page;
-  sections: readonly Section[];
+  /** All areas of the documentation. */
+  areas: readonly Area[];
+  /** The area to which the page belongs. */
+  area: Area;
   baseUrl: string;
   /** The words that were searched for. */
-  query?: string;
+  query?: string | undefined;
 }
 
 /** A page of the documentation, with its sidebar. */
-export function docsLayout({ page, sections, baseUrl, query }: DocsPage): string {
+export function docsLayout(docsPage: DocsPage): string {
+  const { page, area, baseUrl, query } = docsPage;
   const { path, title, summary, body } = page;
-  const group = sections.find(({ pages }) => pages.some((it) => it.path === path));
+  const group = area.sections.find(({ pages }) => pages.some((it) => it.path === path));
   const isListed = page.markdown !== '';
   return frame(
     {
@@ -163,15 +188,15 @@ export function docsLayout({ page, sections, baseUrl, query }: DocsPage): string
       ...(isListed ? { markdown: `${path}.md` } : { isUnlisted: true }),
     },
     html`<body class="docs">
-${bar(path, query ?? '', true)}
+${bar({ path, query, scope: area.scope, hasMenu: true })}
 <div class="columns">
-${sidebar(sections, path)}
+${sidebar(docsPage)}
 <main id="main" tabindex="-1">
-${group === undefined || path === '/docs' ? null : html`<p class="crumb">${group.title}</p>`}
+${group === undefined || path === area.path ? null : html`<p class="crumb">${group.title}</p>`}
 <h1>${title}</h1>
 ${body}
 ${isListed ? html`<p class="source"><a href="${path}.md">This page as Markdown</a></p>` : null}
-${neighbours(sections, path)}
+${neighbours(area, path)}
 </main>
 ${contents(page)}
 </div>

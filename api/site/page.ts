@@ -20,3 +20,16 @@ export interface Section {
   title: string;
   pages: readonly Page[];
 }
+
+/** What a search finds: pages for those who call the API, or for those who run the service. */
+export const SCOPES = ['customers', 'operators'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** A part of the documentation with a sidebar of its own. */
+export interface Area {
+  title: string;
+  /** Path of its first page. */
+  path: string;
+  scope: Scope;
+  sections: readonly Section[];
+}

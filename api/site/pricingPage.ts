@@ -6,6 +6,7 @@ import { count } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import type { Installation } from './guides.ts';
 import { plainLayout, SITE_NAME } from './layout.ts';
+import type { Page } from './page.ts';
 import { PRICING_PATH } from './paths.ts';
 
 const DESCRIPTION =
@@ -81,6 +82,16 @@ ${packs.length === 0 ? 'This installation sells no credits.' : offers.join('\n')
 ${rows.join('\n')}
 `;
 }
+
+/** The pricing page as the search finds it. */
+export const pricingEntry = (installation: Installation): Page => ({
+  path: PRICING_PATH,
+  title: 'Pricing',
+  summary: DESCRIPTION,
+  markdown: pricingMarkdown(installation),
+  headings: [],
+  body: html``,
+});
 
 /** The page with the prices in money, and a calculator by calls a month. */
 export function pricingPage(installation: Installation, plan: Plan): string {

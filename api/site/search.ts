@@ -4,23 +4,39 @@ import MiniSearch from 'minisearch';
 import { count } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { anchorOf, withoutLinks } from './markdown.ts';
-import type { Page } from './page.ts';
+import type { Page, Scope } from './page.ts';
+import { meaningful, stemOf, synonymsOf, topicsOf } from './searchWords.ts';
 
 /** A part of a page below one heading. */
 interface Part {
   id: string;
+  /** Path of the page. */
+  path: string;
   href: string;
   page: string;
+  /** Words by which visitors look for the page; only in its first part. */
+  topics: string;
   heading: string;
   text: string;
 }
 
 /** Bounds of a query: its cost grows with the number of words. */
 const QUERY_CHARACTERS = 100;
-const QUERY_WORDS = 6;
+const QUERY_WORDS = 8;
 /** Shorter words match only whole words, because too many words begin with them. */
 const PREFIX_CHARACTERS = 3;
+/** Shorter words are not corrected, because too many words differ from them in one letter. */
+const CORRECTED_CHARACTERS = 4;
+/** Edits of a corrected word, as a share of its length. */
+const CORRECTION = 0.25;
+/** Weight of a synonym; that of the word itself is 1. */
+const SYNONYM_WEIGHT = 0.6;
+const BOOSTS = { page: 4, topics: 3, heading: 2, text: 1 };
 const RESULTS = 20;
+/** Headings of a page that a result lists. */
+const SHOWN_HEADINGS = 3;
+/** Share of the score of a page's best heading with which another heading is listed. */
+const LISTED_SHARE = 0.4;
 const EXCERPT_CHARACTERS = 180;
 
 /** Removes the syntax of Markdown. */
@@ -34,11 +50,11 @@ const plain = (text: string): string =>
 
 function partsOf({ path, title, markdown }: Page): Part[] {
   const parts: Part[] = [];
-  const begin = (heading: string, anchor: string) => {
+  const begin = (heading: string, anchor: string, topics = '') => {
     const href = `${path}${anchor}`;
-    parts.push({ id: `${href} ${parts.length}`, href, page: title, heading, text: '' });
+    parts.push({ id: `${href} ${parts.length}`, path, href, page: title, topics, heading, text: '' });
   };
-  begin(title, '');
+  begin(title, '', topicsOf(path));
   for (const token of marked.lexer(markdown)) {
     if (token.type === 'heading' && token.depth > 1)
       begin(plain(token.text), `#${anchorOf(plain(token.text))}`);
@@ -65,9 +81,25 @@ function excerpt(text: string, words: readonly string[]): string {
   return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${isWhole ? '' : ' …'}`;
 }
 
-/** Indexes the pages and returns a function that renders the results of a query. */
-export async function createSearch(pages: readonly Page[]): Promise<(query: string) => Html> {
-  const index = new MiniSearch<Part>({ fields: ['page', 'heading', 'text'], tokenize });
+/** A page that was found, with its parts, the best first. */
+interface Found {
+  score: number;
+  parts: { part: Part; score: number }[];
+  /** Words of the index that matched. */
+  terms: string[];
+}
+
+/** A page while its parts are collected. */
+interface Candidate extends Pick<Found, 'parts' | 'terms'> {
+  /** For each word of the question, the score of the part that it fits best. */
+  best: Map<string, number>;
+}
+
+/** Ranks the pages for a question. */
+type Rank = (query: string) => Found[];
+
+async function createRank(pages: readonly Page[]): Promise<Rank> {
+  const index = new MiniSearch<Part>({ fields: Object.keys(BOOSTS), tokenize, processTerm: stemOf });
   const byId = new Map<string, Part>();
   for (const page of pages) {
     const parts = partsOf(page);
@@ -75,24 +107,104 @@ export async function createSearch(pages: readonly Page[]): Promise<(query: stri
     index.addAll(parts);
     await setImmediate();
   }
+
+  /** Finds the parts that contain a word, one that begins with it, or one with the same meaning; else it is corrected. */
+  function search(word: string) {
+    const options = { boost: BOOSTS, prefix: (term: string) => term.length >= PREFIX_CHARACTERS };
+    const stem = stemOf(word);
+    const found = index.search(
+      {
+        combineWith: 'OR',
+        queries: [word, { queries: [...synonymsOf(stem)], boostTerm: () => SYNONYM_WEIGHT, prefix: false }],
+      },
+      options,
+    );
+    if (found.length > 0 || word.length < CORRECTED_CHARACTERS) return found;
+    return index.search(word, { ...options, fuzzy: CORRECTION });
+  }
+
   return (query) => {
-    const words = tokenize(query.slice(0, QUERY_CHARACTERS)).slice(0, QUERY_WORDS);
-    if (words.length === 0)
-      return html`<p>Enter a word, such as the name of a tool, a field or an error code.</p>`;
-    const prefix = (word: string) => word.length >= PREFIX_CHARACTERS;
-    const options = { prefix, boost: { page: 3, heading: 2 }, tokenize: () => words };
-    const found = index.search(query, { ...options, combineWith: 'AND' });
-    const results = found.length > 0 ? found : index.search(query, options);
-    if (results.length === 0) return html`<p>No page contains these words.</p>`;
-    const shown = Math.min(results.length, RESULTS);
-    return html`<p>${shown < results.length ? `The first ${shown} of ${results.length} results` : count(shown, 'result')} for <q>${query}</q></p>
-<ol class="results">
-${results.slice(0, RESULTS).map(({ id, terms }) => {
-  const part = byId.get(String(id));
-  if (part === undefined) return html``;
-  return html`<li><a href="${part.href}">${part.page}${part.heading === part.page ? null : ` › ${part.heading}`}</a>
-<p>${excerpt(part.text, terms)}</p></li>
+    const all =
+      query
+        .slice(0, QUERY_CHARACTERS)
+        .toLowerCase()
+        .match(/[\p{L}\p{N}][\p{L}\p{N}_.-]*/gu) ?? [];
+    const words = meaningful(all).slice(0, QUERY_WORDS);
+    const found = new Map<string, Candidate>();
+    for (const word of words)
+      for (const { id, score, terms } of search(word)) {
+        const part = byId.get(String(id));
+        if (part === undefined) continue;
+        const page: Candidate = found.get(part.path) ?? { parts: [], terms: [], best: new Map() };
+        found.set(part.path, page);
+        page.best.set(word, Math.max(score, page.best.get(word) ?? 0));
+        page.terms.push(...terms);
+        const known = page.parts.find((it) => it.part === part);
+        if (known === undefined) page.parts.push({ part, score });
+        else known.score += score;
+      }
+    // A page that has all words comes before one that has some of them often.
+    return [...found.values()]
+      .map(({ best, parts, terms }) => ({
+        score: [...best.values()].reduce((sum, score) => sum + score, 0) * (best.size / words.length) ** 2,
+        parts: parts.sort((a, b) => b.score - a.score),
+        terms,
+      }))
+      .sort((a, b) => b.score - a.score);
+  };
+}
+
+function resultMarkup({ parts, terms }: Found): Html {
+  const [best] = parts;
+  if (best === undefined) return html``;
+  const { page, path, href, heading, text } = best.part;
+  const others = parts
+    .slice(1)
+    .filter(({ part, score }) => part.heading !== page && score >= LISTED_SHARE * best.score)
+    .slice(0, SHOWN_HEADINGS);
+  return html`<li><a href="${path}">${page}</a>${heading === page ? null : html` › <a href="${href}">${heading}</a>`}
+<p>${excerpt(text, terms)}</p>${
+    others.length === 0
+      ? null
+      : html`<p class="parts">${others.map(
+          ({ part }, position) =>
+            html`${position === 0 ? null : ' · '}<a href="${part.href}">${part.heading}</a>`,
+        )}</p>`
+  }</li>
 `;
-})}</ol>`;
+}
+
+const OTHER: Readonly<Record<Scope, { scope: Scope; name: string }>> = {
+  customers: { scope: 'operators', name: 'the documentation for operators' },
+  operators: { scope: 'customers', name: 'the documentation' },
+};
+
+/** A link to the same search in the other scope. */
+const elsewhere = (query: string, scope: Scope): Html => {
+  const other = OTHER[scope];
+  const parameters = new URLSearchParams({ q: query, for: other.scope });
+  return html`<p class="note">Search for this in <a href="/docs/search?${String(parameters)}">${other.name}</a>.</p>`;
+};
+
+function render(found: readonly Found[], query: string, scope: Scope): Html {
+  if (found.length === 0) return html`<p>No page contains these words.</p>${elsewhere(query, scope)}`;
+  const shown = Math.min(found.length, RESULTS);
+  return html`<p>${shown < found.length ? `The first ${shown} of ${found.length} pages` : count(shown, 'page')} for <q>${query}</q></p>
+<ol class="results">
+${found.slice(0, RESULTS).map(resultMarkup)}</ol>
+${elsewhere(query, scope)}`;
+}
+
+/** Returns a function that renders the results of a query. The index of a scope is created at its first search. */
+export function createSearches(
+  pages: Readonly<Record<Scope, readonly Page[]>>,
+): (query: string, scope: Scope) => Promise<Html> {
+  const ranks = new Map<Scope, Promise<Rank>>();
+  return async (query, scope) => {
+    if (tokenize(query).length === 0)
+      return html`<p>Enter a word, such as the name of a tool, a field or an error code, or a question.</p>`;
+    const rank = ranks.get(scope) ?? createRank(pages[scope]);
+    ranks.set(scope, rank);
+    return render((await rank)(query), query.slice(0, QUERY_CHARACTERS), scope);
   };
 }

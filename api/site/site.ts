@@ -1,20 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { groupTools } from '../../schemas/toolGroups.ts';
 import { html } from '../dashboard/frame/html.ts';
 import { filesBelow, scriptFile } from '../dashboard/frame/scriptFile.ts';
 import { createDocument, type Document } from '../http/document.ts';
-import { GUIDES, type Installation, loadGuides } from './guides.ts';
-import { llmsText, overviewPage, toolsPage } from './indexPages.ts';
+import { createAreas } from './areas.ts';
+import type { Installation } from './guides.ts';
+import { llmsText } from './indexPages.ts';
 import { landingPage } from './landingPage.ts';
 import { docsLayout, plainLayout, SITE_NAME } from './layout.ts';
 import { operatorPages } from './operatorPages.ts';
-import type { Page, Section } from './page.ts';
+import type { Area, Page, Scope } from './page.ts';
 import { PRICING_PATH } from './paths.ts';
 import { pictureFiles } from './pictures.ts';
-import { planOf, pricingMarkdown, pricingPage } from './pricingPage.ts';
-import { createSearch } from './search.ts';
-import { toolPage } from './toolPage.ts';
+import { planOf, pricingEntry, pricingMarkdown, pricingPage } from './pricingPage.ts';
+import { createSearches } from './search.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const MARKDOWN = 'text/markdown; charset=utf-8';
@@ -23,13 +22,15 @@ const TEXT = 'text/plain; charset=utf-8';
 export interface Site {
   /** All static responses by path. */
   documents: ReadonlyMap<string, Document>;
-  /** Renders the results of a search. */
-  search(query: string): Promise<string>;
+  /** Renders the results of a search in the pages of a scope. */
+  search(query: string, scope: Scope): Promise<string>;
   /** Renders the prices with the costs of a plan. @param fieldOf returns the value of a field of the calculator */
   pricing(fieldOf: (name: string) => string): string;
   /** Rendered for unknown paths below `/docs`. */
   notFound: Document;
 }
+
+const pagesOf = ({ sections }: Area): Page[] => sections.flatMap(({ pages }) => pages);
 
 /** A page that neither the sidebar nor the sitemap lists. */
 const unlisted = (path: string, title: string, body: Page['body']): Page => ({
@@ -83,63 +84,54 @@ Disallow: /docs/search
 Sitemap: ${baseUrl}/sitemap.xml
 `;
 
-async function sectionsOf(installation: Installation): Promise<Section[]> {
-  const { registry, baseUrl } = installation;
-  const guides = await loadGuides(installation);
-  const [start, texts, ...others] = GUIDES.map(({ title, names }) => ({
-    title,
-    pages: names.flatMap((name) => guides.get(name) ?? []),
-  }));
-  const tools: Section[] = [];
-  for (const group of groupTools([...registry.values()])) {
-    const pages: Page[] = [];
-    for (const tool of group.tools) {
-      pages.push(toolPage(tool, baseUrl, installation.packs));
-      await setImmediate();
-    }
-    tools.push({ title: `Tools: ${group.title.toLowerCase()}`, pages });
-  }
-  return [start, texts, ...tools, ...others].filter((section) => section !== undefined);
-}
-
 /**
  * Renders all pages of the site, in less than a second of CPU time. Yields to the event loop after each page, so that other
  * requests are served.
  */
 export async function createSite(installation: Installation): Promise<Site> {
   const { baseUrl, registry } = installation;
-  const inner = await sectionsOf(installation);
-  const tools = toolsPage(registry, installation.packs);
-  const overview = overviewPage(inner);
-  const [start, ...rest] = inner;
-  const sections = [{ title: 'Start', pages: [overview, ...(start?.pages ?? []), tools] }, ...rest];
-  const pages = sections.flatMap((section) => section.pages);
-  const render = (page: Page, query?: string) =>
-    docsLayout({ page, sections, baseUrl, ...(query === undefined ? {} : { query }) });
+  const areas = await createAreas(installation);
+  const [main] = areas;
+  if (main === undefined) throw new Error('the documentation has no area');
+  const render = (page: Page, area: Area, query?: string) =>
+    docsLayout({ page, areas, area, baseUrl, query });
   const own = operatorPages(installation.operator);
-  let results: ReturnType<typeof createSearch> | null = null;
-  const landing = createDocument(HTML, landingPage(installation));
   const rendered: [string, Document][] = [];
-  for (const page of pages) {
-    rendered.push([page.path, createDocument(HTML, render(page))]);
-    rendered.push([`${page.path}.md`, createDocument(MARKDOWN, page.markdown)]);
-    await setImmediate();
-  }
+  for (const area of areas)
+    for (const page of pagesOf(area)) {
+      rendered.push([page.path, createDocument(HTML, render(page, area))]);
+      rendered.push([`${page.path}.md`, createDocument(MARKDOWN, page.markdown)]);
+      await setImmediate();
+    }
   for (const page of own) {
     rendered.push([page.path, createDocument(HTML, operatorPage(page, baseUrl))]);
     rendered.push([`${page.path}.md`, createDocument(MARKDOWN, page.markdown)]);
   }
-  const listed = [...pages, ...own];
+  const listed = [...areas.flatMap(pagesOf), ...own];
+  const searches = createSearches({
+    customers: [
+      ...areas.filter(({ scope }) => scope === 'customers').flatMap(pagesOf),
+      pricingEntry(installation),
+      ...own,
+    ],
+    operators: areas.filter(({ scope }) => scope === 'operators').flatMap(pagesOf),
+  });
   return {
     documents: new Map<string, Document>([
-      ['/', landing],
+      ['/', createDocument(HTML, landingPage(installation))],
       [PRICING_PATH, createDocument(HTML, pricingPage(installation, new Map()))],
       [`${PRICING_PATH}.md`, createDocument(MARKDOWN, pricingMarkdown(installation))],
       ...rendered,
       ...(await assets()),
       [
         '/llms.txt',
-        createDocument(TEXT, llmsText([...sections, { title: 'Operator', pages: own }], baseUrl)),
+        createDocument(
+          TEXT,
+          llmsText(
+            [...areas.flatMap(({ sections }) => sections), { title: 'Operator', pages: own }],
+            baseUrl,
+          ),
+        ),
       ],
       ['/robots.txt', createDocument(TEXT, robots(baseUrl))],
       [
@@ -150,10 +142,9 @@ export async function createSite(installation: Installation): Promise<Site> {
         ),
       ],
     ]),
-    async search(query) {
-      results ??= createSearch(listed);
-      const found = (await results)(query);
-      return render(unlisted('/docs/search', 'Search', found), query);
+    async search(query, scope) {
+      const area = areas.find((it) => it.scope === scope) ?? main;
+      return render(unlisted('/docs/search', 'Search', await searches(query, scope)), area, query);
     },
     pricing: (fieldOf) => pricingPage(installation, planOf(registry, fieldOf)),
     notFound: createDocument(
@@ -164,6 +155,7 @@ export async function createSite(installation: Installation): Promise<Site> {
           'Page not found',
           html`<p>There is no such page. Search for it, or start at the <a href="/docs">overview</a>.</p>`,
         ),
+        main,
       ),
     ),
   };

@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { Context, State } from '../http/context.ts';
 import { sendDocument } from '../http/document.ts';
 import type { Installation } from './guides.ts';
+import { SCOPES } from './page.ts';
 import { PRICING_PATH } from './paths.ts';
 import { securityText } from './securityText.ts';
 import type { Site } from './site.ts';
@@ -84,12 +85,13 @@ export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: 
   router.get('/docs', send);
   router.get('/docs.md', send);
   router.get('/docs/search', async (ctx: Context) => {
-    const { q } = ctx.query;
+    const { q, for: readers } = ctx.query;
     ctx.set(SITE_HEADERS);
     ctx.set('Cache-Control', 'no-store');
     ctx.type = 'html';
     const { search } = await site();
-    ctx.body = await search(typeof q === 'string' ? q : '');
+    const scope = SCOPES.find((it) => it === readers) ?? 'customers';
+    ctx.body = await search(typeof q === 'string' ? q : '', scope);
   });
   router.get('/docs/{*path}', send);
 }

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
-import { ERRORS } from '../../schemas/errors.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
@@ -12,13 +11,14 @@ import { callSnippets } from '../dashboard/components/snippets.ts';
 import { paragraphs } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { codesOfTool } from '../openapi/codes.ts';
-import { REMEDIES } from '../openapi/remedies.ts';
-import { errorList } from './errorTable.ts';
+import { codeExamples } from './codeExamples.ts';
+import { errorMarkdown, errorMarkup } from './errorSection.ts';
 import { fieldLines, fieldList, fieldsOf } from './fields.ts';
 import { codeBlock } from './highlight.ts';
 import { renderInline, renderMarkdown } from './markdown.ts';
 import type { Page } from './page.ts';
 import { pictureFigure } from './pictures.ts';
+import { runForm } from './runForm.ts';
 
 /** Longer strings in examples, such as base64 files, are truncated. */
 const SHOWN_CHARACTERS = 100;
@@ -29,8 +29,6 @@ const shorten = (_key: string, value: unknown): unknown =>
 /** An example's output as JSON; long strings are truncated. */
 export const outputOf = (output: Record<string, unknown>): string => JSON.stringify(output, shorten, 2);
 
-/** Lines of the form's request that are visible without scrolling. */
-const LONGEST_INPUT = 12;
 const MEGABYTE = 1_048_576;
 
 /** Rows of the table of limits: name and Markdown. */
@@ -71,62 +69,27 @@ function questionsOf({ name }: Pick<ToolDefinition, 'name'>): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
-function exampleMarkup(tool: ToolDefinition, baseUrl: string): Html {
-  const languages = [
-    { title: 'curl', language: 'sh' },
-    { title: 'Node.js', language: 'js' },
-    { title: 'Python', language: 'python' },
-  ];
-  return html`${tool.examples.map(({ input, output }, index) => {
-    const snippets = callSnippets({ tool, input, baseUrl });
-    return html`<div class="example">
-${languages.map(({ title, language }, position) => {
-  const code = snippets.find((it) => it.title === title)?.text ?? '';
-  return html`<details name="request-${index}"${position === 0 ? html` open` : null}>
-<summary>${title}</summary>
-${codeBlock(code, language)}</details>
-`;
-})}${codeBlock(outputOf(output), 'json', 'Response')}</div>
-`;
-  })}`;
-}
+const exampleMarkup = (tool: ToolDefinition, baseUrl: string): Html =>
+  html`${tool.examples.map(
+    ({ input, output }, index) => html`<div class="example">
+${codeExamples(callSnippets({ tool, input, baseUrl }), `request-${index}`)}${codeBlock(outputOf(output), 'json', 'Response')}</div>
+`,
+  )}`;
 
 /**
- * A form that runs the tool with the visitor's key. The script run.js shows it. The request has only the required fields,
- * because the small sizes in examples are useless in a paid call.
+ * A form that runs the tool with the visitor's key. The request has only the required fields, because the small sizes in
+ * examples are useless in a paid call.
  */
 function runMarkup({ name, price, examples, input: { required } }: ToolDefinition): Html {
   const fields = Object.entries(examples[0]?.input ?? {}).filter(([field]) => required.includes(field));
-  const input = JSON.stringify(Object.fromEntries(fields), null, 2);
-  return html`<details class="try run" hidden>
-<summary>Run it with your key</summary>
-<form data-path="/api/v1/tools/${name}">
-<p class="whole"><label for="run-key">API key, kept only on this page until you leave it</label>
-<input id="run-key" type="password" autocomplete="off" required></p>
-<p class="whole"><label for="run-input">Request</label>
-<textarea id="run-input" rows="${Math.min(input.split('\n').length, LONGEST_INPUT)}" spellcheck="false">${input}</textarea></p>
-<p><button class="button primary">Run (${creditsOf(price)})</button></p>
-</form>
-<div class="ending" role="status"></div>
-</details>
-`;
+  return runForm({
+    method: 'POST',
+    path: `/api/v1/tools/${name}`,
+    input: JSON.stringify(Object.fromEntries(fields), null, 2),
+    scope: 'tools',
+    button: `Run (${creditsOf(price)})`,
+  });
 }
-
-const errorMarkup = (own: readonly ErrorCode[], common: readonly ErrorCode[]): Html => {
-  const link = (code: ErrorCode) => html`<a href="/docs/errors#${code}"><code>${code}</code></a>`;
-  return html`${
-    own.length === 0
-      ? null
-      : html`<ul class="fields">
-${own.map(
-  (code) => html`<li><p>${link(code)} <span class="type">${ERRORS[code].status}</span></p>
-<p>${ERRORS[code].detail} ${REMEDIES[code]}</p></li>
-`,
-)}</ul>
-`
-  }<p>${own.length === 0 ? 'The tool has no specific errors.' : null} Errors that every tool can return: ${common.map((code, index) => html`${index === 0 ? null : ', '}${link(code)}`)}.</p>
-`;
-};
 
 interface Codes {
   /** Errors that the tool's definition names. */
@@ -179,9 +142,7 @@ ${fieldLines(fieldsOf(output), false)}
 
 ## Errors
 
-${own.length === 0 ? 'The tool has no specific errors.' : errorList(own)}
-
-[Errors](/docs/errors.md) that every tool can return: ${common.map((code) => `\`${code}\``).join(', ')}.
+${errorMarkdown({ kind: 'tool', own, common })}
 ${questions === null ? '' : `\n## Questions\n\n${questions}`}`;
 }
 
@@ -221,7 +182,7 @@ ${limitRows(tool).map(
 )}</tbody></table>
 ${heading('Request')}<p>One JSON object. Unknown fields are rejected.</p>
 ${fieldList(fieldsOf(input), 'request', true)}${heading('Response')}<p>Every field is present; a field without a value is <code>null</code>.</p>
-${fieldList(fieldsOf(output), 'response', false)}${heading('Errors')}${errorMarkup(own, common)}${
+${fieldList(fieldsOf(output), 'response', false)}${heading('Errors')}${errorMarkup({ kind: 'tool', own, common })}${
   questions === null ? null : html`${heading('Questions')}${renderMarkdown(questions, () => null).body}`
 }`,
   };

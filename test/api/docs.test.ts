@@ -278,7 +278,7 @@ test('the pages load nothing from other origins, and their policy forbids it', a
     const html = await page.text();
     t.notRegex(html, /<script>|<style |\sstyle=|\son\w+=/);
     const styles = [...html.matchAll(/<style>(.*?)<\/style>/gs)].map(([, style = '']) => style);
-    t.is(styles.length, path === '/docs/reference' ? 0 : 1);
+    t.is(styles.length, 1);
     for (const style of styles)
       t.true(policy.includes(`style-src 'sha256-${createHash('sha256').update(style).digest('base64')}';`));
     const parts = [...html.matchAll(/<(?:script|link)\b[^>]*\b(?:src|href)="([^"]+)"/g)].map(
@@ -382,6 +382,34 @@ test('each tool has a page that agrees with its schemas, and is on the landing p
   }
 });
 
+test('each operation has a page in the reference with its fields, errors and examples in five languages', async (t) => {
+  const overview = await textOf('/docs/reference');
+  for (const { place, operation } of operations()) {
+    const id = String(operation.operationId);
+    const [tag] = [operation.tags].flat();
+    if (tag === 'Webhooks' || tag === 'Tools') continue;
+    const path = `/docs/reference/${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    t.true(overview.includes(`href="${path}"`), id);
+    const html = await textOf(path);
+    t.regex(html, new RegExp(`<code>${place.replace(/^\w+/, (method) => method.toUpperCase())}</code>`));
+    for (const language of ['curl', 'Node.js', 'Python', 'Go', 'PHP'])
+      t.true(html.includes(`<summary>${language}</summary>`), `${path}: ${language}`);
+    t.regex(html, /<details class="try run" hidden>/);
+    for (const parameter of recordsAt(operation.parameters).map((it) => recordAt(resolve(it))))
+      t.true(html.includes(`id="${parameter.in}-${parameter.name}"`), `${path}: ${parameter.name}`);
+    for (const response of Object.values(recordAt(operation, 'responses')).map(resolve))
+      for (const media of Object.values(recordAt(recordAt(response).content ?? {})).map((it) => recordAt(it)))
+        for (const code of Object.keys(recordAt(media.examples ?? {})))
+          if (code in ERRORS) t.true(html.includes(`href="/docs/errors#${code}"`), `${path}: ${code}`);
+    t.notRegex(html, /\$ref|undefined|\[object/);
+  }
+  for (const name of registry.keys()) t.true(overview.includes(`href="/docs/tools/${name}"`), name);
+  const events = await textOf('/docs/reference/events');
+  for (const kind of EVENT_KINDS) t.true(events.includes(`<code>${kind}</code>`), kind);
+  for (const path of ['/docs/assets/swagger-ui.css', '/docs/assets/reference.js'])
+    t.is((await fetch(`${stack.baseUrl}${path}`)).status, 404);
+});
+
 test('every picture has its own text, its real proportions, and little weight', async (t) => {
   const texts = new Map<string, string>();
   for (const path of ['/', ...[...registry.keys()].map((name) => `/docs/tools/${name}`)])
@@ -429,6 +457,70 @@ test('robots.txt names the sitemap, and icons and the social card match their me
   }
 });
 
+/** Questions of visitors, some with typing errors, and the pages of which one answers each. */
+const QUESTIONS: readonly (readonly [string, ...string[]])[] = [
+  ['refund', '/docs/billing'],
+  ['do I pay for failed calls?', '/docs/billing'],
+  ['invoice', '/docs/billing'],
+  ['how much does a screenshot cost', '/pricing', '/docs/tools/website-screenshot'],
+  ['price per month', '/pricing'],
+  ['sdk', '/docs/clients'],
+  ['npm package', '/docs/clients'],
+  ['retry', '/docs/retries'],
+  ['what to do after error 503', '/docs/retries', '/docs/errors'],
+  ['too many requests', '/docs/rate-limits'],
+  ['avoid duplicate charges', '/docs/idempotency'],
+  ['pdf from html', '/docs/tools/website-screenshot', '/docs/tools/html-to-image'],
+  ['png file', '/docs/files'],
+  ['how do I save an image', '/docs/files'],
+  ['screnshot of a web page', '/docs/tools/website-screenshot'],
+  ['convert docx', '/docs/tools/word-to-pdf'],
+  ['when does my ssl certificate expire', '/docs/tools/ssl-check'],
+  ['mx records', '/docs/tools/dns-lookup'],
+  ['store passwords', '/docs/tools/bcrypt-hash'],
+  ['enlarge a photo', '/docs/tools/image-upscale'],
+  ['dead links', '/docs/tools/broken-links'],
+  ['claude', '/docs/agents'],
+  ['run in the background', '/docs/jobs'],
+  ['verify webhok signature', '/docs/webhooks'],
+  ['api key leaked', '/docs/authentication'],
+  ['limit spending of a key', '/docs/account'],
+  ['delete my acount', '/docs/account'],
+  ['maximum upload size', '/docs/limits', '/docs/files'],
+  ['how long do you keep my data', '/docs/security', '/privacy'],
+  ['first call with curl', '/docs/quickstart'],
+];
+
+/** Paths of the pages that a search lists, the best first. */
+async function foundBy(query: string, scope = 'customers'): Promise<string[]> {
+  const html = await textOf(`/docs/search?${new URLSearchParams({ q: query, for: scope })}`);
+  const [, list = ''] = /<ol class="results">(.*?)<\/ol>/s.exec(html) ?? [];
+  return [...list.matchAll(/<li><a href="([^"#]+)">/g)].map(([, path = '']) => path);
+}
+
+test('of 30 questions, the search answers at least 28 with the right page among the first three', async (t) => {
+  t.is(QUESTIONS.length, 30);
+  const missed: string[] = [];
+  for (const [question, ...answers] of QUESTIONS) {
+    const first = (await foundBy(question)).slice(0, 3);
+    if (!answers.some((path) => first.includes(path))) missed.push(`${question}: ${first.join(', ')}`);
+  }
+  t.log(`${30 - missed.length} of 30`);
+  t.true(missed.length <= 2, missed.join('\n'));
+});
+
+test('customers and operators search their own pages', async (t) => {
+  t.is((await foundBy('backup', 'operators'))[0], '/docs/operations');
+  t.is((await foundBy('environment variables', 'operators'))[0], '/docs/configuration');
+  for (const query of ['backup', 'environment variables', 'kubernetes'])
+    t.notRegex((await foundBy(query)).join(' '), /operations|configuration|capacity/, query);
+  t.notRegex((await foundBy('screenshot', 'operators')).join(' '), /\/docs\/tools\//);
+  const page = await textOf('/docs/operations');
+  t.regex(page, /<input type="hidden" name="for" value="operators">/);
+  t.regex(await textOf('/docs/search?q=backup'), /<a href="\/docs\/search\?q=backup&amp;for=operators">/);
+  t.notRegex(await textOf('/docs/quickstart'), /name="for"|<a href="\/docs\/operations">/);
+});
+
 test('the search finds pages by words, names and codes, and escapes what was searched for', async (t) => {
   for (const [query, target] of [
     ['screenshot', '/docs/tools/website-screenshot'],
@@ -436,6 +528,7 @@ test('the search finds pages by words, names and codes, and escapes what was sea
     ['idempotency key', '/docs/idempotency'],
     ['IDEMPOTENT-REPLAYED', '/docs/idempotency'],
     ['rotate secret', '/docs/webhooks#rotate-the-secret'],
+    ['list my calls', '/docs/reference/list-calls'],
   ] as const)
     t.true(
       (await textOf(`/docs/search?q=${encodeURIComponent(query)}`)).includes(`<a href="${target}">`),

@@ -9,8 +9,14 @@ import { type Json, recordAt } from './json.ts';
 
 const LIMIT_MS = 120_000;
 
-/** The pages of the site that are measured: landing page, documentation, page of a tool. */
-export const MEASURED_PAGES = ['/', '/docs', '/docs/tools/website-screenshot'] as const;
+/** The pages of the site that are measured: landing page, documentation, page of a tool, reference. */
+export const MEASURED_PAGES = [
+  '/',
+  '/docs',
+  '/docs/tools/website-screenshot',
+  '/docs/reference',
+  '/docs/reference/create-key',
+] as const;
 
 export interface Lighthouse extends AsyncDisposable {
   /** Returns Lighthouse's report on a page as the telephone loads it that Lighthouse simulates. */

@@ -3,8 +3,20 @@ import { secretFields, type ToolDefinition } from '../../../schemas/tool.ts';
 import { type Html, html } from '../frame/html.ts';
 import { code, tabs } from './tabs.ts';
 
+/** Environment variables with the keys, by scope; the clients read the same ones. */
+export const KEY_VARIABLES = {
+  tools: 'UTILITY_TOOLS_API_KEY',
+  account: 'UTILITY_TOOLS_ACCOUNT_KEY',
+} as const;
+
 /** Quotes a text for a POSIX shell. */
 const shell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Writes a text as a PHP literal. */
+const php = (text: string): string => `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
+
+/** Writes a text as a Go literal; the escapes of JSON are also those of Go. */
+const go = (text: string): string => (text.includes('`') ? JSON.stringify(text) : `\`${text}\``);
 
 /** Writes a JSON value as a Python literal. */
 function python(value: unknown): string {
@@ -20,11 +32,16 @@ function python(value: unknown): string {
 
 interface Language {
   title: string;
-  /** Writes a JSON value as a literal of the language. */
-  literal(value: unknown): string;
-  /** The expression in the template that reads the key from the environment. */
-  keyReference: RegExp;
-  /** Source text with the placeholders `{url}` and `{input}`. */
+  /** Word after the fence of a code block in Markdown. */
+  name: string;
+  /** Writes the URL as a literal of the language. */
+  url(text: string): string;
+  /** Writes the body as an expression of the language. */
+  input(value: unknown): string;
+  /**
+   * Source text with the placeholders `{url}`, `{method}`, `{variable}`, `{key}` and `{input}`. A line that begins with `?` and
+   * a condition of `conditionsOf` is only part of requests that meet it.
+   */
   template: string;
 }
 
@@ -36,23 +53,68 @@ const json = (value: unknown): string => JSON.stringify(value);
 const LANGUAGES: readonly Language[] = [
   {
     title: 'curl',
-    literal: (value) => shell(typeof value === 'string' ? value : json(value)),
-    keyReference: /\$UTILITY_TOOLS_API_KEY/,
+    name: 'sh',
+    url: shell,
+    input: (value) => shell(json(value)),
     template: template('curl'),
   },
-  {
-    title: 'Node.js',
-    literal: json,
-    keyReference: /\$\{process\.env\.UTILITY_TOOLS_API_KEY\}/,
-    template: template('node'),
-  },
-  {
-    title: 'Python',
-    literal: python,
-    keyReference: /\{os\.environ\['UTILITY_TOOLS_API_KEY'\]\}/,
-    template: template('python'),
-  },
+  { title: 'Node.js', name: 'js', url: json, input: json, template: template('node') },
+  { title: 'Python', name: 'python', url: json, input: python, template: template('python') },
+  { title: 'Go', name: 'go', url: json, input: (value) => go(json(value)), template: template('go') },
+  { title: 'PHP', name: 'php', url: php, input: (value) => php(json(value)), template: template('php') },
 ];
+
+/** A request to the API. */
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  url: string;
+  /** Body, sent as JSON. */
+  input?: unknown;
+  /** Scope of the key; null: no key is needed. */
+  scope: keyof typeof KEY_VARIABLES | null;
+  /** Whether the successful response has no body. */
+  isEmpty?: boolean;
+}
+
+function conditionsOf({ method, input, scope, isEmpty }: ApiRequest, key: string | undefined): Set<string> {
+  const hasBody = input !== undefined;
+  return new Set([
+    ...(scope === null ? [] : [key === undefined ? 'env' : 'literal']),
+    hasBody ? 'body' : 'bodiless',
+    isEmpty ? 'empty' : 'result',
+    // curl sends a POST if there is a body, and else a GET.
+    ...(method === (hasBody ? 'POST' : 'GET') ? [] : ['method']),
+  ]);
+}
+
+/** A snippet in a language, whose `name` is the word after the fence of a code block. */
+export interface Snippet extends Pick<Language, 'title' | 'name'> {
+  text: string;
+}
+
+/** Returns a request as source code in five languages. @param key written into the code; by default it reads the environment */
+export function requestSnippets(request: ApiRequest, key?: string): Snippet[] {
+  const conditions = conditionsOf(request, key);
+  return LANGUAGES.map(({ title, name, url, input, template: source }) => {
+    const values: Readonly<Record<string, string>> = {
+      url: url(request.url),
+      method: request.method,
+      input: input(request.input ?? null),
+      variable: KEY_VARIABLES[request.scope ?? 'tools'],
+      key: key ?? '',
+    };
+    const text = source
+      .split('\n')
+      .flatMap((line) => {
+        const [, condition, rest = line] = /^\?(\w+) (.*)$/.exec(line) ?? [];
+        return condition === undefined || conditions.has(condition) ? [rest] : [];
+      })
+      .join('\n')
+      .replace(/ \\$/, '')
+      .replaceAll(/\{(url|method|input|variable|key)\}/g, (_all, value: string) => values[value] ?? '');
+    return { title, name, text };
+  });
+}
 
 interface Call {
   tool: ToolDefinition;
@@ -60,22 +122,14 @@ interface Call {
   baseUrl: string;
 }
 
-/** Returns a call as source code in several languages. @param key written into the code; by default it reads the environment */
-export function callSnippets(
-  { tool, input, baseUrl }: Call,
-  key?: string,
-): { title: string; text: string }[] {
-  const url = `${baseUrl}/api/v1/tools/${tool.name}`;
-  return LANGUAGES.map(({ title, literal, keyReference, template: text }) => ({
-    title,
-    text: (key === undefined ? text : text.replace(keyReference, () => key)).replaceAll(
-      /\{(url|input)\}/g,
-      (_, name) => literal(name === 'url' ? url : input),
-    ),
-  }));
-}
+/** Returns a call of a tool as source code. @param key written into the code; by default it reads the environment */
+export const callSnippets = ({ tool, input, baseUrl }: Call, key?: string): Snippet[] =>
+  requestSnippets(
+    { method: 'POST', url: `${baseUrl}/api/v1/tools/${tool.name}`, input, scope: 'tools' },
+    key,
+  );
 
-const inTabs = (items: readonly { title: string; text: string }[]): Html =>
+const inTabs = (items: readonly Snippet[]): Html =>
   tabs(
     'Language',
     items.map(({ title, text }) => ({ title, content: code(title, text) })),
@@ -87,7 +141,7 @@ export function snippets({ tool, input, baseUrl }: Call): Html {
   const shown = Object.fromEntries(
     Object.entries(input).map(([name, value]) => [name, secrets.includes(name) ? '…' : value]),
   );
-  return html`<p>Set the environment variable <code>UTILITY_TOOLS_API_KEY</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
+  return html`<p>Set the environment variable <code>${KEY_VARIABLES.tools}</code> to one of your <a href="/dashboard/keys">keys</a>:</p>
 ${inTabs(callSnippets({ tool, input: shown, baseUrl }))}`;
 }
 

@@ -5,12 +5,6 @@ const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf
 const BASE = read('base.css');
 const DARK = read('dark.css');
 
-const joined = (parts: readonly string[]): Document =>
-  createDocument('text/css; charset=utf-8', parts.join('\n'));
-
-/** Reads a style sheet of pages with light colours only, and prepends the shared base. */
-export const lightStyleSheet = (file: URL): Document => joined([BASE, readFileSync(file, 'utf8')]);
-
 const withoutComments = (css: string): string =>
   css
     .split('/*')
@@ -28,4 +22,7 @@ export const inlineStyle = (file: URL): string =>
 
 /** Joins style sheets after the shared base with light and dark colours. */
 export const styleSheets = (files: readonly URL[]): Document =>
-  joined([BASE, DARK, ...files.map((file) => readFileSync(file, 'utf8'))]);
+  createDocument(
+    'text/css; charset=utf-8',
+    [BASE, DARK, ...files.map((file) => readFileSync(file, 'utf8'))].join('\n'),
+  );

@@ -1,4 +1,4 @@
-// Runs a tool with the key of the visitor. The key is only in the field: it is neither stored nor part of the form's data.
+// Sends a request with the key of the visitor. The key is only in the field: it is neither stored nor part of the form's data.
 const SHOWN_CHARACTERS = 100;
 const LIMIT_MS = 110_000;
 
@@ -16,20 +16,49 @@ const fileOf = ({ fileBase64, imageBase64 = fileBase64, mimeType, fileName = 're
   return mimeType.startsWith('image/') ? [element('img', { src: href, alt: 'The result' }), save] : [save];
 };
 
-const resultOf = (response, result) => {
-  const charged = response.headers.get('X-Credits-Charged') ?? '0';
+const resultOf = (response, text) => {
+  const charged = response.headers.get('X-Credits-Charged');
   const left = response.headers.get('X-Credits-Remaining');
-  const text = `Status ${response.status}. Credits charged: ${charged}${left === null ? '' : `, left: ${left}`}.`;
+  const credits =
+    charged === null ? '' : ` Credits charged: ${charged}${left === null ? '' : `, left: ${left}`}.`;
+  const status = element('p', { textContent: `Status ${response.status}.${credits}` });
+  if (text === '') return [status];
+  const result = JSON.parse(text);
   const pre = element('pre', { tabIndex: 0 });
   pre.append(element('code', { textContent: JSON.stringify(result, shorten, 2) }));
   const figure = element('figure', { className: 'code' });
   figure.append(element('figcaption', { textContent: 'Response' }), pre);
-  return [element('p', { textContent: text }), ...(response.ok ? fileOf(result) : []), figure];
+  return [status, ...(response.ok ? fileOf(result) : []), figure];
+};
+
+/** The path of the form with its parameters. Empty ones are left out of the query. */
+const pathOf = (form) => {
+  let path = form.dataset.path;
+  for (const { dataset, value } of form.querySelectorAll('[data-path]'))
+    path = path.replace(`{${dataset.path}}`, encodeURIComponent(value.trim()));
+  const query = new URLSearchParams();
+  for (const { dataset, value } of form.querySelectorAll('[data-query]'))
+    if (value.trim() !== '') query.set(dataset.query, value.trim());
+  return query.size === 0 ? path : `${path}?${query}`;
+};
+
+const optionsOf = (form) => {
+  const key = form.querySelector('#run-key')?.value.trim();
+  const body = form.querySelector('#run-input')?.value;
+  return {
+    method: form.dataset.method,
+    headers: {
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
+    body,
+    credentials: 'omit',
+    signal: AbortSignal.timeout(LIMIT_MS),
+  };
 };
 
 for (const run of document.querySelectorAll('.run')) {
   const form = run.querySelector('form');
-  const [key, input] = form.querySelectorAll('input, textarea');
   const button = form.querySelector('button');
   const ending = run.querySelector('.ending');
   run.hidden = false;
@@ -38,14 +67,8 @@ for (const run of document.querySelectorAll('.run')) {
     button.disabled = true;
     ending.textContent = 'Running…';
     try {
-      const response = await fetch(form.dataset.path, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${key.value.trim()}`, 'Content-Type': 'application/json' },
-        body: input.value,
-        credentials: 'omit',
-        signal: AbortSignal.timeout(LIMIT_MS),
-      });
-      ending.replaceChildren(...resultOf(response, await response.json()));
+      const response = await fetch(pathOf(form), optionsOf(form));
+      ending.replaceChildren(...resultOf(response, await response.text()));
       ending.dispatchEvent(new Event('added', { bubbles: true }));
     } catch {
       ending.textContent =
