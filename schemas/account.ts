@@ -87,7 +87,7 @@ export const listLedger = defineOperation({
   path: '/api/v1/account/ledger',
   summary: 'List ledger entries',
   description:
-    'An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file ' +
+    'An entry is a change of the balance. With `Accept: text/csv` the response is the whole ledger as a CSV file ' +
     '(RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet ' +
     "would interpret as a formula is prefixed with `'`.",
   tag: TAG,

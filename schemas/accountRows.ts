@@ -72,7 +72,7 @@ const callPhases = {
     run: phase('The tool.'),
     settle: phase('From the end of the tool to the charge or refund.'),
     respond: phase(
-      'From settlement until the response was sent. Not measured for calls with an Idempotency-Key.',
+      'From settlement until the response was sent. Not measured for calls with an idempotency key.',
     ),
   },
   required: ['accept', 'queue', 'reserve', 'wait', 'run', 'settle', 'respond'],

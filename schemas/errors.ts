@@ -21,7 +21,7 @@ export const ERRORS = {
   missing_api_key: {
     status: 401,
     title: 'Missing API key',
-    detail: 'The request has no API key. Send it as "Authorization: Bearer <API_KEY>".',
+    detail: 'The request has no API key.',
   },
   invalid_api_key: {
     status: 401,
@@ -36,7 +36,8 @@ export const ERRORS = {
   price_above_max: {
     status: 402,
     title: 'Price above maximum',
-    detail: 'The price of the call exceeds X-Max-Credits. Nothing ran and nothing was charged.',
+    detail:
+      'The price of the call exceeds the maximum that the caller set. Nothing ran and nothing was charged.',
   },
   key_budget_exceeded: {
     status: 402,
@@ -79,7 +80,7 @@ export const ERRORS = {
     status: 409,
     title: 'Idempotency key used',
     detail:
-      'The Idempotency-Key was used for a call of a tool with secret fields, whose responses are not stored, or for a call whose large result is no longer kept. The call cannot be replayed.',
+      'The idempotency key was used for a call of a tool with secret fields, whose responses are not stored, or for a call whose large result is no longer kept. The call cannot be replayed.',
   },
   cancelled: CALL_ERRORS.cancelled,
   key_inactive: {
@@ -121,7 +122,7 @@ export const ERRORS = {
   idempotency_key_mismatch: {
     status: 422,
     title: 'Idempotency key mismatch',
-    detail: 'The Idempotency-Key was used before with another tool or another body.',
+    detail: 'The idempotency key was used before with another tool or another input.',
   },
   target_refused: {
     status: 422,
@@ -148,7 +149,7 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     title: 'Rate limited',
-    detail: 'Too many requests. Wait the number of seconds in the Retry-After header, then retry.',
+    detail: 'Too many requests were sent in a short time.',
     retryAfter: 1,
   },
   internal: CALL_ERRORS.internal,

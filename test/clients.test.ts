@@ -7,7 +7,9 @@ import { flagOf } from '../clients/typescript/src/cli/command.ts';
 import { EXIT } from '../clients/typescript/src/cli/exit.ts';
 import { run } from '../clients/typescript/src/cli/run.ts';
 import { COMMANDS } from '../clients/typescript/src/generated/commands.ts';
+import { REMEDIES } from '../clients/typescript/src/generated/errors.ts';
 import { UtilityTools, verifyWebhook, WebhookVerificationError } from '../clients/typescript/src/index.ts';
+import { ERRORS, isErrorCode } from '../schemas/errors.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { generateSigningSecret, signatureHeaders } from '../schemas/webhookSignature.ts';
 
@@ -77,6 +79,16 @@ test('a key that cannot be sent is refused without being shown', (t) => {
   t.false(error?.message.includes('secret'));
   t.throws(() => new UtilityTools({ apiKey: '' }), { message: /dashboard.*UTILITY_TOOLS_API_KEY/ });
   t.throws(() => new UtilityTools({ apiKey: 'ut_x', baseUrl: 'localhost:8080' }), { message: /http/ });
+});
+
+test('errors and their advice name no headers to those who see none', (t) => {
+  // These follow from requests that no client sends.
+  const httpOnly = ['method_not_allowed', 'unsupported_media_type', 'invalid_header'];
+  const header = /\b(?:X-|Retry-After|RateLimit|Idempotency-Key|Authorization|Accept|Content-|Prefer)/;
+  for (const [code, advice] of Object.entries(REMEDIES)) {
+    if (httpOnly.includes(code) || !isErrorCode(code)) continue;
+    t.notRegex(`${ERRORS[code].detail} ${advice}`, header, code);
+  }
 });
 
 test('the command lists every tool, and the help of a tool its fields', async (t) => {

@@ -102,7 +102,7 @@ const bothKey = (email: string, address: string): string => `${emailKey(email)} 
 
 const tooMany = (retryAfter: number): ServiceError =>
   new ServiceError('rate_limited', {
-    detail: 'Too many attempts. Wait the number of seconds in the Retry-After header, then retry.',
+    detail: 'Too many attempts in a short time.',
     retryAfter,
   });
 

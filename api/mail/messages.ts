@@ -6,7 +6,7 @@ import type {
   DisabledNotice,
   RefusedNotice,
 } from '../../store/webhooks/webhookDocs.ts';
-import { REMEDIES } from '../openapi/remedies.ts';
+import { remedyInWords } from '../openapi/remedies.ts';
 import type { Operator } from '../operator.ts';
 import type { Mailer } from './mailer.ts';
 
@@ -222,7 +222,7 @@ You get this message because you set an alert. It is sent again when the balance
 
   ${code}: ${request.join(' ').trim()}
 
-${ERRORS[code].title}. ${REMEDIES[code]} Nothing was charged.
+${ERRORS[code].title}. ${remedyInWords(code)} Nothing was charged.
 
 All refused requests of the last 7 days:
 ${link}

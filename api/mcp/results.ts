@@ -4,7 +4,7 @@ import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { Answer } from '../calls/toolCall.ts';
 import { problemBody } from '../http/problem.ts';
-import { REMEDIES } from '../openapi/remedies.ts';
+import { remedyInWords } from '../openapi/remedies.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -96,6 +96,7 @@ export function callResult(tool: ToolDefinition, json: string | Buffer, outcome:
 export function refusal(error: ServiceError, requestId: string): CallToolResult {
   const problem = { ...problemBody(error, requestId), retryable: isRetryable(error.code) };
   const faults = (error.members.errors ?? []).map(({ pointer, message }) => `${pointer || '/'} ${message}`);
-  const text = [error.detail, ...faults, REMEDIES[error.code], 'Nothing was charged.'].join('\n');
+  const detail = error.detail.replace(' "errors" lists the faults.', '');
+  const text = [detail, ...faults, remedyInWords(error.code), 'Nothing was charged.'].join('\n');
   return { isError: true, content: [textOf(text)], structuredContent: problem };
 }

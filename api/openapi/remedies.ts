@@ -1,10 +1,11 @@
 import type { ErrorCode } from '../../schemas/errors.ts';
 
-/** For each error code, what a caller can do about the error; shown in the API reference. */
+/** For each error code, what a program that speaks HTTP can do about the error; shown in the API reference. */
 export const REMEDIES: Record<ErrorCode, string> = {
   malformed_json: 'Send one JSON object in UTF-8. Arrays, bare values and empty bodies are rejected.',
   invalid_header: 'Correct the header named in "detail".',
-  missing_api_key: 'Create a key in the dashboard if you have none.',
+  missing_api_key:
+    'Send it as "Authorization: Bearer <API key>". If you have no key, create one in the dashboard.',
   invalid_api_key:
     'Check that the key is complete. If you no longer have it, create a new key in the dashboard.',
   insufficient_credits:
@@ -48,7 +49,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   corrupt_source: 'Check that the file is complete and opens in another program.',
   output_too_large: 'Use a smaller source file, or request a smaller size, factor or quality.',
   rate_limited:
-    'RateLimit and RateLimit-Policy state your quota. At most 64 calls of an account run at the same time per pool.',
+    'Wait the number of seconds in Retry-After. RateLimit and RateLimit-Policy state your quota. At most 64 calls of an account run at the same time per pool.',
   internal:
     'Retry with the same Idempotency-Key. The log of the service has the cause under the requestId, for its operator.',
   target_failed: 'Check the target from another machine. "detail" states what failed.',
@@ -59,3 +60,34 @@ export const REMEDIES: Record<ErrorCode, string> = {
   target_timeout: 'Retry later, or raise the timeout if the tool has such a field.',
   deadline_exceeded: 'Retry, or request less work per call.',
 };
+
+/** Advice without names of headers and of members of the response, where that above has them. */
+const IN_WORDS: Partial<Record<ErrorCode, string>> = {
+  missing_api_key: 'Create a key in the dashboard if you have none.',
+  invalid_header: 'Correct the value that the message names.',
+  insufficient_credits: 'Buy credits in the dashboard. Credits reserved for running calls cannot be spent.',
+  price_above_max: 'Allow more credits for the call, or set no maximum.',
+  key_budget_exceeded:
+    'Raise the budget of the key in the dashboard, use another key, or wait for the next day or month (UTC). Running calls count in the budget.',
+  idempotency_key_used: 'Use a new idempotency key.',
+  not_finished: 'Wait until the job has ended, then get its result.',
+  limit_reached: 'Revoke an API key, delete a webhook endpoint, or wait until jobs have ended.',
+  rotation_pending:
+    'Wait until the overlap of the two secrets has ended, or force the rotation, which discards the new secret and creates another one now. The new secret of a webhook endpoint can also be activated.',
+  body_too_large: 'Send a smaller input.',
+  invalid_input: 'Correct these fields.',
+  idempotency_key_mismatch:
+    'Use a new idempotency key for each new call. To repeat a call, leave its input unchanged.',
+  rate_limited:
+    'Wait a few seconds and send fewer requests at the same time. At most 64 calls of an account run at the same time per pool.',
+  internal:
+    'Repeat the call. The log of the service has the cause under the id of the request, for its operator.',
+  target_failed: 'Check the target from another machine.',
+  pool_busy: 'Repeat the call in a few seconds.',
+  tool_unavailable:
+    'Repeat the call in some minutes. If the message names a missing program, the operator of the service has to install it.',
+  feed_unavailable: 'Repeat the call in a minute.',
+};
+
+/** What a person, an agent or a program with a client can do about an error: they see no headers. */
+export const remedyInWords = (code: ErrorCode): string => IN_WORDS[code] ?? REMEDIES[code];

@@ -1,7 +1,7 @@
 import { namedSchemas } from '../../api/openapi/generatorSchema.ts';
-import { REMEDIES } from '../../api/openapi/remedies.ts';
+import { CODES } from '../../api/openapi/problems.ts';
+import { remedyInWords } from '../../api/openapi/remedies.ts';
 import { creditsOf } from '../../schemas/callErrors.ts';
-import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { type ClientOperation, type ClientTool, type Definitions, NOTICE, typeName } from './definitions.ts';
@@ -132,14 +132,11 @@ WebhookEvent = Union[${events.join(', ')}]
 
 /** The codes of all errors, with advice for the caller. */
 export function pythonErrorsFile(): string {
-  const codes = Object.keys(ERRORS);
-  const remedies = Object.entries(REMEDIES).map(
-    ([code, text]) => `    ${literal(code)}: ${literal(text)},\n`,
-  );
+  const remedies = CODES.map((code) => `    ${literal(code)}: ${literal(remedyInWords(code))},\n`);
   return `${HEAD}from typing import Dict, Literal
 
 ErrorCode = Literal[
-${codes.map((code) => `    ${literal(code)},\n`).join('')}]
+${CODES.map((code) => `    ${literal(code)},\n`).join('')}]
 """Stable code of an error of the service."""
 
 REMEDIES: Dict[str, str] = {

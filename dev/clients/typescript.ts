@@ -1,8 +1,8 @@
 import { namedSchemas } from '../../api/openapi/generatorSchema.ts';
-import { REMEDIES } from '../../api/openapi/remedies.ts';
+import { CODES } from '../../api/openapi/problems.ts';
+import { remedyInWords } from '../../api/openapi/remedies.ts';
 import { camel } from '../../api/openapi/toolPath.ts';
 import { creditsOf } from '../../schemas/callErrors.ts';
-import { ERRORS } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ObjectSchema } from '../../schemas/tool.ts';
 import { type ClientOperation, type ClientTool, type Definitions, NOTICE } from './definitions.ts';
@@ -107,11 +107,7 @@ export const errorsFile = (): string =>
   `${HEAD}
 /** Advice for each error of the service, by its stable code. */
 export const REMEDIES = {
-${Object.keys(ERRORS)
-  .map(
-    (code) => `  ${code}: ${literal(Object.entries(REMEDIES).find(([key]) => key === code)?.[1] ?? '')},\n`,
-  )
-  .join('')}} as const;
+${CODES.map((code) => `  ${code}: ${literal(remedyInWords(code))},\n`).join('')}} as const;
 
 /** Stable code of an error of the service. */
 export type ErrorCode = keyof typeof REMEDIES;

@@ -18,7 +18,10 @@ test.after.always(() => stack?.stop());
 test('the overview shows usage, forecast, latency and errors, as charts and as tables', async (t) => {
   await untilDayLasts();
   const owner = await newOwner(stack);
-  t.regex(mainText(await pageOf(t, await owner.get(''))), /Credits last – .* No calls in this period/);
+  t.regex(
+    mainText(await pageOf(t, await owner.get(''))),
+    /Credits last – estimated after the first day .* No calls in this period/,
+  );
   const key = await madeKey(owner);
   await callWith(stack, key);
   await callWith(stack, key, 'bcrypt-hash', { password: 'a', workFactor: 4 });
@@ -48,6 +51,21 @@ test('the overview shows usage, forecast, latency and errors, as charts and as t
     };
     await calls.insertMany([call(6, 11), call(20, 1000), call(120, 5)]);
   });
+  const opened = (days: number) =>
+    withStore(stack, ({ accounts }) =>
+      accounts.updateOne(
+        { email: owner.email },
+        { $set: { createdAt: new Date(Date.now() - days * 86_400_000 - 60_000) } },
+      ),
+    );
+  // The account is minutes old: its first calls are no forecast.
+  t.regex(mainText(await pageOf(t, await owner.get(''))), /Credits last – .* Used 14 credits since sign-up /);
+  await opened(2);
+  t.regex(
+    mainText(await pageOf(t, await owner.get(''))),
+    /Credits last 3 days at the average use of the last 2 days/,
+  );
+  await opened(200);
   const week = await pageOf(t, await owner.get('?days=7'));
   const text = mainText(week);
   // 27 credits at 14 in seven days.

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { toolInput } from '../../api/dashboard/pages/tools/input.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { withStore } from '../helpers/account.ts';
 import { KEY_VARIABLE } from '../helpers/agentClients.ts';
 import { madeKey, newOwner } from '../helpers/dashboard.ts';
 import {
@@ -32,7 +33,7 @@ test.after.always(() => stack?.stop());
 test('a trial call is charged like any call, and once when its form is submitted twice', async (t) => {
   const owner = await newOwner(stack);
   const form = await pageOf(t, await owner.get('/tools/hash-text'));
-  t.regex(mainText(form), /1 credit per call; 30 credits available/);
+  t.regex(mainText(form), /1 credit per call \(\$0\.009\); 30 credits available/);
   const fields = { text: 'abc', algorithm: 'md5', '.attempt': fieldValue(form, '.attempt') };
   for (const [says, available] of [
     ['1 credit charged', 29],
@@ -162,6 +163,44 @@ test('a form has the defaults of the schema, and the example only on request', a
   const secret = await pageOf(t, await owner.get('/tools/bcrypt-hash?example=1'));
   t.is(field(secret, 'password', 'value'), undefined);
   t.is(field(secret, 'workFactor', 'value'), '11');
+});
+
+test('further options stay closed unless one was changed or refused', async (t) => {
+  const owner = await newOwner(stack);
+  const isOpen = async (fields: Record<string, string>) => {
+    const url = 'http://10.0.0.1/';
+    const page = await owner.post('/tools/website-screenshot', { url, ...fields });
+    return /<details class="more" open>/.test(await page.text());
+  };
+  const form = await pageOf(t, await owner.get('/tools/website-screenshot'));
+  const defaults = Object.fromEntries(
+    Object.keys(registry.get('website-screenshot')?.input.properties ?? {}).flatMap((name) => {
+      const field = find(form, 'name', name);
+      const isUnchecked =
+        field !== undefined &&
+        attribute(field, 'type') === 'checkbox' &&
+        attribute(field, 'checked') === undefined;
+      return name === 'url' || isUnchecked ? [] : [[name, fieldValue(form, name) ?? '']];
+    }),
+  );
+  // The call is refused because of its address, which is not among the further options.
+  t.false(await isOpen(defaults));
+  t.true(await isOpen({ ...defaults, headers: '{"Accept": "x"}' }));
+  t.true(await isOpen({ ...defaults, cookies: '[{"name": "a"}]' }));
+});
+
+test('a refusal says what to do in words, with the button that leads there', async (t) => {
+  const owner = await newOwner(stack);
+  await withStore(stack, ({ accounts }) =>
+    accounts.updateOne({ email: owner.email }, { $set: { balance: 0 } }),
+  );
+  const page = await pageOf(t, await owner.post('/tools/hash-text', { text: 'a' }));
+  t.regex(
+    mainText(page),
+    /Insufficient credits .*Buy credits in the dashboard\. .*Buy credits Nothing was charged\./,
+  );
+  t.notRegex(mainText(page), /"available"|X-|Retry-After/);
+  t.true(linksOf(page).includes('/dashboard/credits'));
 });
 
 test('fields of lists and objects are JSON', async (t) => {

@@ -56,16 +56,11 @@ ${reasons(failure, labels)}
 </div>`;
 
 /** The refusal of a call: code, reason, remedy and request id. A refused or failed call is never charged. */
-export const callFailure = (
-  failure: Failure,
-  labels: Labels,
-  remedy: string | null,
-  requestId: string,
-): Html =>
+export const callFailure = (failure: Failure, labels: Labels, remedy: Html | null, requestId: string): Html =>
   html`<div class="alert" role="alert">
 <h2>${failure.code === undefined ? 'The call failed' : ERRORS[failure.code].title}</h2>
 ${reasons(failure, labels)}
-${remedy === null ? null : html`<p>${prose(remedy)}</p>`}
+${remedy}
 <p><strong>Nothing was charged.</strong></p>
 <p class="request">${
     failure.code === undefined

@@ -10,8 +10,8 @@ export const count = (value: number, one: string, many = `${one}s`): string =>
   `${number(value)} ${value === 1 ? one : many}`;
 
 /** `The newest call`, `The newest 2 calls`. */
-export const newest = (value: number, one: string): string =>
-  value === 1 ? `The newest ${one}` : `The newest ${count(value, one)}`;
+export const newest = (value: number, one: string, many = `${one}s`): string =>
+  value === 1 ? `The newest ${one}` : `The newest ${count(value, one, many)}`;
 
 /** User-supplied text: may be long without spaces, and is isolated so that its direction does not affect the page. */
 export const typed = (text: string): Html => html`<bdi>${text}</bdi>`;

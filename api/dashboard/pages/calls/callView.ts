@@ -2,9 +2,9 @@ import type { CallRow } from '../../../../schemas/accountRows.ts';
 import { ERRORS, isErrorCode } from '../../../../schemas/errors.ts';
 import type { ToolDefinition } from '../../../../schemas/tool.ts';
 import type { KeptContent } from '../../../../store/calls/callContents.ts';
-import { REMEDIES } from '../../../openapi/remedies.ts';
 import { notice } from '../../components/alert.ts';
 import { actionButton } from '../../components/form.ts';
+import { remedyOf } from '../../components/remedy.ts';
 import { badge, copyable, count, duration, number, preciseMoment, prose } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
@@ -67,7 +67,7 @@ function errorOf(code: string): Html | null {
   if (!isErrorCode(code)) return null;
   return html`<h2>What went wrong</h2>
 <p><strong>${ERRORS[code].title}.</strong> ${prose(ERRORS[code].detail)}</p>
-<p>${prose(REMEDIES[code])}</p>
+${remedyOf(code)}
 <p><a href="/docs/errors#${code}">About <code>${code}</code></a></p>`;
 }
 

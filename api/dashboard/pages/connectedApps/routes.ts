@@ -4,7 +4,7 @@ import { goTo, sendPage } from '../../frame/pageRouter.ts';
 import { single } from '../../frame/query.ts';
 import { CONNECTED_APPS_PATH, connectedAppsPage } from './view.ts';
 
-/** Registers the list of connected clients. */
+/** Registers the list of connected apps. */
 export function connectedAppsRoutes({ pages, connections }: Dashboard): void {
   pages.get(CONNECTED_APPS_PATH, async ({ ctx, viewer }) => {
     const rows = await connections.list(viewer.account._id);

@@ -36,7 +36,7 @@ function spentOf(row: ApiKeyDoc, viewer: Viewer): string | null {
 
 const clientTable = (viewer: Viewer, rows: readonly ApiKeyDoc[]): Html =>
   table<ApiKeyDoc>(
-    'Connected clients, newest first',
+    'Connected apps, newest first',
     [
       {
         title: 'Name',
@@ -62,18 +62,18 @@ const clientTable = (viewer: Viewer, rows: readonly ApiKeyDoc[]): Html =>
     rows,
   );
 
-/** The clients that the owner has connected by OAuth. */
+/** The apps that the owner has connected by OAuth. */
 export const connectedAppsPage = ({ viewer, rows, isRevoked }: ClientsPage): string =>
   layout({
     title: 'Connected apps',
     menu: { viewer, section: 'Connected apps' },
     main: html`${isRevoked ? notice(html`<p>The connection was revoked.</p>`) : null}
-<p class="lead">Applications that you have connected to your account. Each one has its own limits. To change them, connect
-the application again.</p>
+<p class="lead">Apps that you have connected to your account, such as agents. Each one has its own limits. To change them, connect
+the app again.</p>
 ${
   rows.length === 0
     ? empty(
-        html`<p>No application is connected. <a href="/docs/agents">Connect an agent</a> with the address of the MCP endpoint.</p>`,
+        html`<p>No app is connected. <a href="/docs/agents">Connect an agent</a> with the address of the MCP endpoint.</p>`,
       )
     : clientTable(viewer, rows)
 }`,

@@ -9,7 +9,7 @@ import { amounts } from '../../components/amounts.ts';
 import { postForm, referenceField } from '../../components/form.ts';
 import { price, unitPrice } from '../../components/price.ts';
 import { suspension } from '../../components/suspension.ts';
-import { table } from '../../components/table.ts';
+import { type Column, table } from '../../components/table.ts';
 import { count, moment, newest, number } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
@@ -80,21 +80,43 @@ ${selling.packs.map(offer)}</ul>`,
 })}`;
 }
 
+/** What an adjustment was to take, where the balance was smaller. */
+const REQUESTED: Column<GrantDoc> = {
+  title: 'Requested',
+  numeric: true,
+  cell: ({ requested }) => number(requested),
+};
+
 const grantTable = (grants: readonly GrantDoc[]): Html =>
   table<GrantDoc>(
-    newest(grants.length, 'grant'),
+    newest(grants.length, 'entry', 'entries'),
     [
       { title: 'When', cell: ({ at }) => moment(at.toISOString()) },
       {
         title: 'Kind',
         cell: ({ type, operator }) => (operator === undefined ? type : `${type} by an operator`),
       },
-      { title: 'Requested', numeric: true, cell: ({ requested }) => number(requested) },
-      { title: 'Applied', numeric: true, cell: ({ applied }) => number(applied) },
+      ...(grants.some(({ requested, applied }) => requested !== applied) ? [REQUESTED] : []),
+      { title: 'Credits', numeric: true, cell: ({ applied }) => number(applied) },
     ],
     grants,
     { isNamed: true, isCompact: true },
   );
+
+/** The amounts; without running calls and an allowance there is only one. */
+const creditAmounts = ({ available, balance, reserved, monthlyAllowance }: AccountRow): Html =>
+  amounts([
+    { term: 'Available', value: available, note: 'for new calls' },
+    ...(reserved === 0
+      ? []
+      : [
+          { term: 'Reserved', value: reserved, note: 'by running calls' },
+          { term: 'Balance', value: balance, note: 'both together' },
+        ]),
+    ...(monthlyAllowance === 0
+      ? []
+      : [{ term: 'Allowance', value: monthlyAllowance, note: 'granted each month' }]),
+  ]);
 
 /** Outcomes that mean that a purchase was paid. */
 export const PURCHASED: ReadonlySet<Outcome> = new Set(['bought', 'paid']);
@@ -110,31 +132,26 @@ function outcomeNotice(outcome: Outcome, { purchases, settled = 0 }: CreditsPage
   }.</p>`);
 }
 
-/** The account's credits, packs on sale, alerts, purchases and grants. */
+/** The account's credits, packs on sale, alerts and purchases, and the credits that it got or lost otherwise. */
 export const creditsPage = (page: CreditsPage): string => {
   const { viewer, account, grants, purchases, selling, outcome, failure } = page;
+  const others = grants.filter(({ type }) => type !== 'purchase');
   return layout({
     title: 'Credits',
     menu: { viewer, section: 'Credits' },
     main: html`${suspension(viewer.account)}${alert(failure ?? null, selling?.packs.length ? LABELS : { threshold: THRESHOLD_LABEL })}${outcome === undefined ? null : outcomeNotice(outcome, page)}
-${amounts([
-  { term: 'Available', value: account.available, note: 'for new calls' },
-  { term: 'Balance', value: account.balance, note: 'granted minus charged' },
-  { term: 'Reserved', value: account.reserved, note: 'by running calls' },
-  { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
-])}
+${creditAmounts(account)}
 <h2>Buy credits</h2>
 ${selling === null ? empty(html`<p>Credits are not sold here.</p>`) : shop(page, selling)}
 ${balanceAlerts(page)}
 <h2>Purchases</h2>
 ${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), receiptPath, { isNamed: true, isCompact: true })}
-<h2>Grants</h2>
 ${
-  grants.length === 0
-    ? empty(html`<p>There are no grants or adjustments yet. The
-<a href="/dashboard/ledger">ledger</a> lists every change of the balance.</p>`)
-    : grantTable(grants)
+  others.length === 0
+    ? null
+    : html`<h2>Other credits</h2>
+${grantTable(others)}`
 }
-<p>The <a href="/dashboard/tools">Tools</a> page lists the prices. Failed calls are not charged.</p>`,
+<p class="quiet">The <a href="/dashboard/tools">tools</a> show what a call costs, and the <a href="/dashboard/ledger">ledger</a> every change of the balance.</p>`,
   });
 };

@@ -97,7 +97,7 @@ function keyForm({ viewer, draft, toolNames, ...page }: KeysPage): Html {
 ${nameField(fields)}
 ${choices({ name: 'scopes', label: KEY_LABELS.scopes, failure }, [
   scope('tools', 'Call tools'),
-  scope('account', 'Manage the account: keys, webhooks, statements'),
+  scope('account', 'Manage the account: keys, webhooks, ledger'),
 ])}
 ${toolsField({ ...fields, toolNames })}
 <details class="more"${hasLimits(fields) ? html` open` : null}>

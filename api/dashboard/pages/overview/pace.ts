@@ -156,23 +156,33 @@ export function perKey(
 export const successOf = ({ calls, succeeded }: Sums): number | null =>
   calls === 0 ? null : Math.floor((succeeded / calls) * 1000) / 10;
 
+/** An estimate of how long the credits last. */
+export interface Pace {
+  /** Days for which the credits last; null if it cannot be estimated. */
+  days: number | null;
+  /** Says how it was estimated, or why not. */
+  note: string;
+}
+
 /**
- * The days for which the credits last at the average daily use of the last seven days; null if none were used.
+ * Estimates for how long the credits last at the average daily use of the last seven days, or of all days of an account that
+ * is younger. The first day of an account says nothing about the following ones.
  */
-export function daysLeft(available: number, usage: readonly DailyUsage[], now: Date): number | null {
-  if (available === 0) return 0;
+export function paceOf(available: number, usage: readonly DailyUsage[], openedAt: Date, now: Date): Pace {
+  if (available === 0) return { days: 0, note: 'no credits left' };
   const from = firstDay(now, PACE_DAYS);
-  const week = sumOf(usage.filter(({ day }) => day >= from).flatMap(({ tools }) => tools)).charged;
-  return week === 0 ? null : Math.floor(available / (week / PACE_DAYS));
+  const used = sumOf(usage.filter(({ day }) => day >= from).flatMap(({ tools }) => tools)).charged;
+  const age = Math.floor((now.getTime() - openedAt.getTime()) / DAY_MS);
+  if (age < 1) return { days: null, note: 'estimated after the first day' };
+  if (used === 0) return { days: null, note: `no use in the last ${count(PACE_DAYS, 'day')}` };
+  const days = Math.min(PACE_DAYS, age);
+  return {
+    days: Math.floor(available / (used / days)),
+    note: `at the average use of the last ${days === 1 ? 'day' : count(days, 'day')}`,
+  };
 }
 
-/** Says how `daysLeft` was estimated. */
-export function paceNote(available: number, days: number | null): string {
-  if (available === 0) return 'no credits left';
-  return days === null ? 'no use in the last 7 days' : 'at the average use of the last 7 days';
-}
-
-export function timeLeft(available: number, days: number | null): string {
+export function timeLeft(available: number, { days }: Pace): string {
   if (available === 0 || days === null) return '–';
   if (days > LONG_DAYS) return 'years';
   return days === 0 ? '< 1 day' : count(days, 'day');

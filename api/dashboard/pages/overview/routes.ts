@@ -13,6 +13,9 @@ import { overviewPage, PERIODS, SPLITS } from './view.ts';
 /** Pages to which visitors may return after sign-in. */
 const RETURN_PATHS = [CONNECT_PATH, DEVICE_PATH];
 const DEFAULT_PERIOD = 30;
+/** Period for an account that is not older than it. */
+const FIRST_PERIOD = 7;
+const DAY_MS = 86_400_000;
 const SHOWN_FAILURES = 5;
 /** Refused requests among which those of the last day are. */
 const NEWEST_REFUSALS = { limit: 100 };
@@ -26,7 +29,10 @@ export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): voi
     const now = new Date();
     const { account } = viewer;
     const accountId = account._id;
-    const period = PERIODS.find((days) => String(days) === single(ctx, 'days')) ?? DEFAULT_PERIOD;
+    const isYoung = now.getTime() - account.createdAt.getTime() < FIRST_PERIOD * DAY_MS;
+    const period =
+      PERIODS.find((days) => String(days) === single(ctx, 'days')) ??
+      (isYoung ? FIRST_PERIOD : DEFAULT_PERIOD);
     const [usage, keyPage, endpoints, refused, refusals] = await Promise.all([
       usageOf(store, accountId, period),
       lists.keys(accountId, NEWEST_KEYS),
@@ -51,6 +57,7 @@ export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): voi
     const page = overviewPage({
       viewer,
       account: accountRow(account),
+      openedAt: account.createdAt,
       period,
       split: SPLITS.find((by) => by === single(ctx, 'by')) ?? 'tool',
       usage,

@@ -19,9 +19,8 @@ import { type Attention, attentionList } from './attention.ts';
 import { checklist, type Step } from './checklist.ts';
 import {
   type DayUse,
-  daysLeft,
   latencyOfAll,
-  paceNote,
+  paceOf,
   perDay,
   perKey,
   perTool,
@@ -34,6 +33,7 @@ import {
   timeLeft,
 } from './pace.ts';
 
+const DAY_MS = 86_400_000;
 /** Periods of the charts in days. */
 export const PERIODS = [7, 30, 90] as const;
 type Period = (typeof PERIODS)[number];
@@ -47,6 +47,7 @@ const SHOWN_KEYS = 10;
 interface Overview {
   viewer: Viewer;
   account: AccountRow;
+  openedAt: Date;
   period: Period;
   split: Split;
   /** Usage of the account in the selected period, by day. */
@@ -242,13 +243,22 @@ ${callTable(failures, 'Newest errors', true)}`
 
 /** The dashboard's first page: credits, usage, and what needs attention. */
 export function overviewPage(overview: Overview): string {
-  const { viewer, account, period, usage, keys, endpoints, steps, now } = overview;
+  const { viewer, account, openedAt, period, usage, keys, endpoints, steps, now } = overview;
   const tools = perTool(usage);
   const sums = sumOf(tools);
   const isUsed = sums.calls > 0;
   const { p50, p95 } = latencyOfAll(tools);
-  const left = daysLeft(account.available, usage, now);
-  const attention: Attention = { account, daysLeft: left, keys, endpoints, refusals: overview.refusals, now };
+  const pace = paceOf(account.available, usage, openedAt, now);
+  const isYoung = now.getTime() - openedAt.getTime() < period * DAY_MS;
+  const span = isYoung ? 'since sign-up' : `in ${count(period, 'day')}`;
+  const attention: Attention = {
+    account,
+    daysLeft: pace.days,
+    keys,
+    endpoints,
+    refusals: overview.refusals,
+    now,
+  };
   return layout({
     title: 'Overview',
     menu: { viewer, section: 'Overview' },
@@ -266,16 +276,14 @@ ${amounts([
   },
   {
     term: 'Credits last',
-    value: timeLeft(account.available, left),
-    note: paceNote(account.available, left),
+    value: timeLeft(account.available, pace),
+    note: pace.note,
   },
-  { term: 'Used', value: sums.charged, note: `credits in ${count(period, 'day')}` },
+  { term: 'Used', value: sums.charged, note: `credits ${span}` },
   {
     term: 'Calls',
     value: sums.calls,
-    note: isUsed
-      ? `${number(sums.calls - sums.succeeded)} failed, not charged`
-      : `in ${count(period, 'day')}`,
+    note: isUsed ? `${number(sums.calls - sums.succeeded)} failed, not charged` : span,
   },
   { term: 'Success', value: percent(successOf(sums)), note: isUsed ? 'calls with a result' : 'no calls yet' },
   { term: 'Latency', value: latency(p50), note: isUsed ? `median; p95 ${latency(p95)}` : 'no calls yet' },

@@ -17,7 +17,7 @@ export function refusedRoutes({ pages, core: { lists } }: Dashboard): void {
       ctx,
       refusedPage({
         viewer,
-        refusals: { items: items.map(refusalRow), nextCursor },
+        refusals: { items: items.map((doc) => ({ ...refusalRow(doc), keyId: doc.keyId })), nextCursor },
         cursor: page.cursor,
         requestId: found === null ? '' : requestId,
       }),

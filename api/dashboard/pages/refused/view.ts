@@ -1,9 +1,9 @@
 import type { RefusalRow } from '../../../../schemas/accountRows.ts';
 import { ERRORS, type Fault, isErrorCode } from '../../../../schemas/errors.ts';
 import type { Page } from '../../../../store/mongo/pages.ts';
-import { REMEDIES } from '../../../openapi/remedies.ts';
 import { empty } from '../../components/alert.ts';
 import { pager } from '../../components/pager.ts';
+import { remedyOf } from '../../components/remedy.ts';
 import { table } from '../../components/table.ts';
 import { moment, number, prose, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
@@ -11,6 +11,11 @@ import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 
 export const REFUSED_PATH = '/dashboard/calls/refused';
+
+/** A row, with the id of its key where the page knows it. */
+interface KeyedRefusal extends RefusalRow {
+  keyId?: string | null;
+}
 
 /** Link to the refusals that include a request. */
 export const refusedRequest = (requestId: string): string =>
@@ -20,21 +25,21 @@ const faultItem = ({ pointer, message }: Fault): Html =>
   html`<li><code>${pointer === '' ? '/' : pointer}</code> ${prose(message)}</li>`;
 
 /** Describes a refusal: the faults of the input, or else the error and its remedy. */
-function reasonOf({ code, faults }: RefusalRow): Html {
+function reasonOf({ code, faults, keyId }: KeyedRefusal): Html {
   if (faults.length > 0) return html`<ul class="faults">${faults.map(faultItem)}</ul>`;
   if (code === null || !isErrorCode(code))
     return html`More kinds of requests were refused in this hour than are listed one by one.`;
-  return html`${ERRORS[code].title}. ${prose(REMEDIES[code])}${
-    code === 'insufficient_credits' ? html` <a href="/dashboard/credits">Buy credits</a>` : null
-  }`;
+  return html`<p>${ERRORS[code].detail}</p>${remedyOf(code, keyId ?? null)}`;
 }
 
 const codeOf = ({ code }: RefusalRow): Html =>
-  code === null ? html`various` : html`<a href="/docs/errors#${code}"><code>${code}</code></a>`;
+  code === null
+    ? html`various`
+    : html`${isErrorCode(code) ? html`${ERRORS[code].title} ` : null}<a class="code" href="/docs/errors#${code}"><code>${code}</code></a>`;
 
 /** A table of refused requests. */
-export const refusalTable = (refusals: readonly RefusalRow[], caption: string): Html =>
-  table<RefusalRow>(
+export const refusalTable = (refusals: readonly KeyedRefusal[], caption: string): Html =>
+  table<KeyedRefusal>(
     caption,
     [
       { title: 'Latest', cell: ({ lastAt }) => moment(lastAt) },
@@ -60,7 +65,7 @@ export const refusalTable = (refusals: readonly RefusalRow[], caption: string): 
 
 interface RefusedPage {
   viewer: Viewer;
-  refusals: Page<RefusalRow>;
+  refusals: Page<KeyedRefusal>;
   cursor: string | undefined;
   /** The request that was searched for. */
   requestId: string;

@@ -113,6 +113,6 @@ ${sessionsOf(viewer, sessions)}
 attempts and security log. Secrets are not in it.</p>
 <div class="actions"><a class="button" href="${EXPORT_PATH}" download>Download all data</a></div>
 <h2>Close the account</h2>
-<p>Ends keys, webhooks and sessions, and gives you a last statement.</p>
+<p>Ends keys, webhooks and sessions, and gives you the ledger as a file.</p>
 <div class="actions"><a class="button danger" href="${CLOSE_PATH}">Close the account</a></div>`,
   });

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../../schemas/isRecord.ts';
 import type { PropertySchema, ToolDefinition } from '../../../../schemas/tool.ts';
-import type { Failure, Labels } from '../../components/alert.ts';
+import { type Failure, faultOf, type Labels } from '../../components/alert.ts';
 import { type Attributes, choice, inputField, selectField, textField } from '../../components/field.ts';
 import { count, prose } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
@@ -103,7 +103,7 @@ function fieldOf(
 /**
  * The form fields of a tool, derived from its input schema. Fields that are not in `input` have the schema's default; the
  * value of the tool's example appears only as the HTML placeholder. If there are more than `MOST_OPTIONAL` optional fields,
- * those after the first `SHOWN_OPTIONAL` are collapsed, unless one of them has a value or the last call failed.
+ * those after the first `SHOWN_OPTIONAL` are collapsed, unless one of them is not at its default or was refused.
  */
 export function toolFields(
   tool: ToolDefinition,
@@ -117,7 +117,11 @@ export function toolFields(
   const field = (name: string) => fieldOf(tool, name, properties[name] ?? {}, input, failure);
   const shown = names.filter((name) => !folded.includes(name)).map(field);
   if (folded.length === 0) return shown;
-  const isOpen = failure !== null || folded.some((name) => name in input);
+  // A form states no default as an empty field or an empty box.
+  const shownAs = (value: unknown) => asText(value === false ? undefined : value);
+  const isChanged = (name: string) =>
+    name in input && shownAs(input[name]) !== shownAs(defaultOf(properties[name] ?? {}));
+  const isOpen = folded.some((name) => isChanged(name) || faultOf(failure, name) !== null);
   return [
     ...shown,
     html`<details class="more"${isOpen ? html` open` : null}><summary>${count(folded.length, 'more option')}</summary>

@@ -33,6 +33,7 @@ export function toolsRoutes({ pages, core, packs, toolCallService }: Dashboard):
       viewer: { ...viewer, account },
       tool,
       available: account.balance - account.reserved,
+      packs,
       baseUrl: baseUrlOf(ctx),
       attemptId: randomUUID(),
       requestId: ctx.state.requestId,

@@ -1,9 +1,11 @@
+import type { Pack } from '../../../../schemas/formats/packs.ts';
 import type { ToolDefinition } from '../../../../schemas/tool.ts';
 import { summaryOf } from '../../../../schemas/toolGroups.ts';
-import { REMEDIES } from '../../../openapi/remedies.ts';
+import { moneyOf } from '../../../billing/prices.ts';
 import { callFailure, type Failure, notice } from '../../components/alert.ts';
 import { postForm, referenceField } from '../../components/form.ts';
 import { icon } from '../../components/icons.ts';
+import { remedyOf } from '../../components/remedy.ts';
 import { snippets } from '../../components/snippets.ts';
 import { suspension } from '../../components/suspension.ts';
 import { copyable, count, paragraphs, prose } from '../../components/text.ts';
@@ -32,6 +34,8 @@ interface ToolPage {
   viewer: Viewer;
   tool: ToolDefinition;
   available: number;
+  /** Packs on sale, from which the price in money derives. */
+  packs: readonly Pack[];
   baseUrl: string;
   /** Values of the form; fields without a value have their default. */
   input: Readonly<Record<string, unknown>>;
@@ -61,7 +65,7 @@ ${resultView(tool, output)}
 const failed = ({ tool, requestId }: ToolPage, failure: Failure): Html => {
   const { code } = failure;
   // The faults of an invalid input say what to correct.
-  const remedy = code === undefined || code === 'invalid_input' ? null : REMEDIES[code];
+  const remedy = code === undefined || code === 'invalid_input' ? null : remedyOf(code);
   return callFailure(failure, labelsOf(tool), remedy, requestId);
 };
 
@@ -69,6 +73,7 @@ const failed = ({ tool, requestId }: ToolPage, failure: Failure): Html => {
 export const toolPage = (page: ToolPage): string => {
   const { viewer, tool, available, failure = null, tried, input } = page;
   const example = tool.examples[0]?.input ?? {};
+  const money = moneyOf(tool.price, page.packs);
   const isFilled = Object.keys(input).length > 0;
   return layout({
     title: tool.title,
@@ -76,7 +81,7 @@ export const toolPage = (page: ToolPage): string => {
     parent: { path: TOOLS_PATH, name: 'Tools' },
     main: html`${suspension(viewer.account) ?? (failure === null ? null : failed(page, failure))}
 <p class="lead">${icon(toolIcon(tool.name))}${prose(summaryOf(tool))}</p>
-<p class="price">${copyable(tool.name)} <strong>${count(tool.price, 'credit')}</strong> per call; ${count(available, 'credit')} available. Failed calls are not charged.</p>
+<p class="price">${copyable(tool.name)} <strong>${count(tool.price, 'credit')}</strong> per call${money === null ? null : html` (${money})`}; ${count(available, 'credit')} available. Failed calls are not charged.</p>
 ${tried === undefined ? null : answered(tool, tried)}
 <div class="split">
 <section class="box" aria-labelledby="try">

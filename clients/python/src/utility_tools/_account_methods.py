@@ -68,7 +68,7 @@ class AccountMethods:
         return self._list("/api/v1/account/refusals", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> Iterator[LedgerEntry]:
-        """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
+        """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole ledger as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/ledger", query)
 
     def list_keys(self, query: Optional[ListKeysQuery] = None) -> Iterator[ApiKey]:
@@ -189,7 +189,7 @@ class AsyncAccountMethods:
         return self._list("/api/v1/account/refusals", query)
 
     def list_ledger(self, query: Optional[ListLedgerQuery] = None) -> AsyncIterator[LedgerEntry]:
-        """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
+        """List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is the whole ledger as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`. Fetches page after page while you iterate."""
         return self._list("/api/v1/account/ledger", query)
 
     def list_keys(self, query: Optional[ListKeysQuery] = None) -> AsyncIterator[ApiKey]:

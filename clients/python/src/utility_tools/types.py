@@ -1203,7 +1203,7 @@ class CallPhases(TypedDict):
     settle: Union[int, None]
     """From the end of the tool to the charge or refund."""
     respond: Union[int, None]
-    """From settlement until the response was sent. Not measured for calls with an Idempotency-Key."""
+    """From settlement until the response was sent. Not measured for calls with an idempotency key."""
 
 
 class Call(TypedDict):

@@ -83,9 +83,9 @@ export abstract class AccountMethods {
 
   /**
    * List ledger entries. An entry is a change of the balance. With `Accept: text/csv` the response is
-   * the whole statement as a CSV file (RFC 4180) with a header line and the same fields as columns;
-   * `limit` and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed
-   * with `'`. Fetches page after page while you iterate.
+   * the whole ledger as a CSV file (RFC 4180) with a header line and the same fields as columns; `limit`
+   * and `cursor` are ignored. Text that a spreadsheet would interpret as a formula is prefixed with `'`.
+   * Fetches page after page while you iterate.
    */
   listLedger(query: ListLedgerQuery = {}, options?: RequestOptions): AsyncGenerator<LedgerEntry, void, undefined> {
     return this.list<LedgerEntry>({ method: 'GET', path: '/api/v1/account/ledger', query }, options);

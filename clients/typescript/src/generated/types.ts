@@ -1407,7 +1407,7 @@ export interface Call {
     run: number | null;
     /** From the end of the tool to the charge or refund. */
     settle: number | null;
-    /** From settlement until the response was sent. Not measured for calls with an Idempotency-Key. */
+    /** From settlement until the response was sent. Not measured for calls with an idempotency key. */
     respond: number | null;
   } | null;
 }

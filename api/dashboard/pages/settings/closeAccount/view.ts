@@ -38,7 +38,7 @@ export function closeAccountPage({ viewer, failure }: CloseAccount): string {
 </ul>
 <h2>Before you close it</h2>
 <p>You cannot sign in afterwards. Download what you want to keep:</p>
-<div class="actions"><a class="button" href="${LEDGER_PATH}/statement.csv" download>Final statement (CSV)</a>
+<div class="actions"><a class="button" href="${LEDGER_PATH}/statement.csv" download>Ledger as CSV</a>
 <a class="button" href="${EXPORT_PATH}" download>All data (NDJSON)</a></div>
 <h2>Confirm</h2>
 ${postForm({
