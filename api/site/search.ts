@@ -5,7 +5,7 @@ import { count } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { anchorOf, withoutLinks } from './markdown.ts';
 import type { Page, Scope } from './page.ts';
-import { meaningful, stemOf, synonymsOf, topicsOf } from './searchWords.ts';
+import { meaningful, stemOf, synonymsOf, topicsOf, weightOf } from './searchWords.ts';
 
 /** A part of a page below one heading. */
 interface Part {
@@ -66,11 +66,14 @@ function partsOf({ path, title, markdown }: Page): Part[] {
   return parts;
 }
 
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}_.-]*/gu) ?? [];
+
 /** Words with hyphens, underscores and dots match as a whole and by their parts. */
-const tokenize = (text: string): string[] => {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}_.-]*/gu) ?? [];
-  return words.flatMap((word) => [word, ...(/[_.-]/.test(word) ? word.split(/[_.-]+/).filter(Boolean) : [])]);
-};
+const tokenize = (text: string): string[] =>
+  wordsOf(text).flatMap((word) => [
+    word,
+    ...(/[_.-]/.test(word) ? word.split(/[_.-]+/).filter(Boolean) : []),
+  ]);
 
 /** The part of the text around the first of the words. */
 function excerpt(text: string, words: readonly string[]): string {
@@ -124,12 +127,8 @@ async function createRank(pages: readonly Page[]): Promise<Rank> {
   }
 
   return (query) => {
-    const all =
-      query
-        .slice(0, QUERY_CHARACTERS)
-        .toLowerCase()
-        .match(/[\p{L}\p{N}][\p{L}\p{N}_.-]*/gu) ?? [];
-    const words = meaningful(all).slice(0, QUERY_WORDS);
+    const asked = meaningful(wordsOf(query.slice(0, QUERY_CHARACTERS)));
+    const words = [...new Set(asked)].slice(0, QUERY_WORDS);
     const found = new Map<string, Candidate>();
     for (const word of words)
       for (const { id, score, terms } of search(word)) {
@@ -144,9 +143,12 @@ async function createRank(pages: readonly Page[]): Promise<Rank> {
         else known.score += score;
       }
     // A page that has all words comes before one that has some of them often.
-    return [...found.values()]
-      .map(({ best, parts, terms }) => ({
-        score: [...best.values()].reduce((sum, score) => sum + score, 0) * (best.size / words.length) ** 2,
+    return [...found]
+      .map(([path, { best, parts, terms }]) => ({
+        score:
+          [...best.values()].reduce((sum, score) => sum + score, 0) *
+          (best.size / words.length) ** 2 *
+          weightOf(path),
         parts: parts.sort((a, b) => b.score - a.score),
         terms,
       }))

@@ -1,7 +1,7 @@
 /** Words without which a question means the same. */
 const STOP_WORDS = new Set(
   (
-    'a about an and any are as at be by can do does for from get how i if in into is it its like make me my need of on or our ' +
+    'a about an and any are as at back be by can do does for from get how i if in into is it its like make me my need of on or our ' +
     'out please so that the their there this to use using want was we what when where which who why will with work would you your'
   ).split(' '),
 );
@@ -47,7 +47,9 @@ const SYNONYMS: readonly string[] = [
 /** Words by which visitors look for a page without its own text having them. */
 const TOPICS: Readonly<Record<string, string>> = {
   '/docs/quickstart': 'getting started hello world first call example curl tutorial begin',
-  '/docs/authentication': 'api key bearer header leaked stolen scope permission 401 unauthorized',
+  '/docs/reference': 'swagger openapi postman rest endpoints operations methods',
+  '/docs/authentication':
+    'ip whitelist api key bearer header leaked stolen scope permission 401 unauthorized',
   '/docs/retries': 'retry repeat error 5xx 500 503 backoff exception handling',
   '/docs/idempotency': 'duplicate twice double charge safe repeat',
   '/docs/jobs': 'async background queue long running polling callback later',
@@ -57,7 +59,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/pricing': 'price cost how much expensive plan money monthly calculator credits buy pack free tier',
   '/docs/webhooks': 'webhook signature verify notification low credits event endpoint hmac',
   '/docs/account':
-    'delete account close export data budget key limit spending team password passkey two-factor',
+    'delete account close export data budget key limit spending ip whitelist networks password passkey two-factor',
   '/docs/clients': 'sdk library npm pip install javascript typescript python java ruby php command line cli',
   '/docs/agents': 'ai llm mcp claude chatgpt cursor copilot codex gemini assistant oauth',
   '/docs/errors': 'error codes status 400 401 402 403 404 422 429 500',
@@ -87,6 +89,12 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/docs/tools/pdf-metadata': 'pages author count encrypted',
   '/docs/tools/gold-price': 'silver precious metal ounce currency rate',
 };
+
+/** Pages that mention everything, so that a word in them says little. */
+const OVERVIEWS = new Set(['/docs', '/docs/tools', '/docs/changelog', '/docs/glossary']);
+
+/** The weight of a page among the results. */
+export const weightOf = (path: string): number => (OVERVIEWS.has(path) ? 0.5 : 1);
 
 /** Endings, in the order in which they are tried, with what replaces them. */
 const ENDINGS: readonly [RegExp, string][] = [
