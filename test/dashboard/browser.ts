@@ -129,22 +129,16 @@ export async function findings(page: Page, from = 'serious'): Promise<string[]> 
     );
 }
 
-/** Longer texts of users without a space, such as addresses, may be broken. */
-const LONGEST_WORD = 14;
-
 /**
- * Returns words that are broken in the middle, apart from code, and from long words and addresses in user input.
+ * Returns words that are broken in the middle, apart from user input and code, which may be of any length.
  */
 const brokenWords = (page: Page): Promise<string[]> =>
-  page.evaluate((longest) => {
+  page.evaluate(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const broken: string[] = [];
     for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
-      if (text.parentElement?.closest('code, pre, textarea, script, .unseen')) continue;
-      const isTyped = text.parentElement?.closest('bdi') != null;
-      const words = isTyped ? /\S+/g : /[\p{L}\p{N}]+(?:[.,:]\p{N}+)*/gu;
-      for (const { 0: word, index } of (text.textContent ?? '').matchAll(words)) {
-        if (isTyped && word.length > longest) continue;
+      if (text.parentElement?.closest('bdi, code, pre, textarea, script, .unseen')) continue;
+      for (const { 0: word, index } of (text.textContent ?? '').matchAll(/[\p{L}\p{N}]+(?:[.,:]\p{N}+)*/gu)) {
         const range = document.createRange();
         range.setStart(text, index);
         range.setEnd(text, index + word.length);
@@ -152,7 +146,7 @@ const brokenWords = (page: Page): Promise<string[]> =>
       }
     }
     return broken;
-  }, LONGEST_WORD);
+  });
 
 /** Between the extremes: a telephone, and widths at which the widest tables still fit. */
 const WIDTHS = [360, 768, 1000, 1600];
