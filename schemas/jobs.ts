@@ -44,7 +44,7 @@ const callback = {
   additionalProperties: false,
 } as const;
 
-const metadata = {
+export const metadata = {
   type: 'object',
   maxProperties: 10,
   propertyNames: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,40}$' },

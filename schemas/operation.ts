@@ -30,12 +30,16 @@ export interface Operation<Query = unknown, Body = unknown, Result = unknown> {
   auth: 'none' | 'account' | 'tools';
   query?: ObjectSchema;
   body?: ObjectSchema;
+  /** Media types of the body that are accepted in addition to JSON; their bodies are lines, and the operation parses them itself. */
+  bodyAlsoAs?: readonly string[];
   /** Status and body schema of the successful response. Without a schema the response has no body. */
   success: {
     status: 200 | 201 | 202 | 204;
     schema?: ObjectSchema | OpenSchema;
     /** Media types of the response that are offered in addition to JSON. */
     alsoAs?: readonly string[];
+    /** Media types of a response that is not JSON. */
+    only?: readonly string[];
   };
   /** Error codes that the operation can return in addition to those of every operation with this authentication. */
   errors: readonly ErrorCode[];

@@ -44,7 +44,7 @@ function charsetOf(parameter: string): string | null {
  * Whether the body has this media type, is in UTF-8 and has no content coding. Parameters other than `charset` are
  * ignored (RFC 8259, section 11).
  */
-function isOfType({ headers }: IncomingMessage, type: string): boolean {
+export function isOfType({ headers }: IncomingMessage, type: string): boolean {
   const { 'content-type': sent = '', 'content-encoding': coding = 'identity' } = headers;
   const [essence, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase());
   return (
@@ -60,20 +60,27 @@ interface Received extends Sender {
 }
 
 /**
- * Reads the body of a request.
+ * Yields the chunks of a body as they arrive.
  *
  * @param limit maximum size in bytes
+ * @param isKept whether the caller keeps the chunks until the end; else each chunk is used up when the next one is requested
+ * @param timeoutMs maximum time to receive the body
  * @throws ServiceError body_too_large; malformed_json if the body is incomplete or arrives in too many small pieces
  */
-export async function readBytes(ctx: Received, limit: number): Promise<Buffer> {
+export async function* receiveBody(
+  ctx: Received,
+  limit: number,
+  isKept: boolean,
+  timeoutMs = BODY_TIMEOUT_MS,
+): AsyncGenerator<Buffer> {
   const request = ctx.req;
   const tooLarge = new ServiceError('body_too_large', {
     detail: `The body must have at most ${limit} bytes.`,
   });
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
-  const chunks: Buffer[] = [];
   let size = 0;
-  const timeout = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS);
+  let pieces = 0;
+  const timeout = setTimeout(() => request.destroy(), timeoutMs);
   using share = bodies.open(holderOf(ctx), () => request.destroy());
   try {
     // A refusal must not destroy the connection: a client that is still sending would see a broken connection instead
@@ -84,9 +91,10 @@ export async function readBytes(ctx: Received, limit: number): Promise<Buffer> {
       size += chunk.length;
       share.add(chunk.length);
       if (size > limit) throw tooLarge;
-      chunks.push(chunk);
-      if (chunks.length > maxPieces(size))
+      if (++pieces > maxPieces(size))
         throw new ServiceError('malformed_json', { detail: 'The body arrives in too many small pieces.' });
+      yield chunk;
+      if (!isKept) share.add(-chunk.length);
     }
   } catch (error) {
     // The caller disconnected or was too slow; this is not an internal error.
@@ -96,6 +104,12 @@ export async function readBytes(ctx: Received, limit: number): Promise<Buffer> {
   } finally {
     clearTimeout(timeout);
   }
+}
+
+/** Reads the body of a request; see `receiveBody`. @param limit maximum size in bytes */
+export async function readBytes(ctx: Received, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of receiveBody(ctx, limit, true)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
