@@ -1,6 +1,7 @@
 import type Koa from 'koa';
 import { createAccountArea } from './account/area.ts';
 import { createAuthArea } from './auth/area.ts';
+import { createBatchesArea } from './batches/area.ts';
 import { createBillingArea } from './billing/area.ts';
 import { createCallsArea } from './calls/area.ts';
 import type { ApiCore } from './core.ts';
@@ -33,6 +34,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
   const auth = createAuthArea(core, mail);
   const account = createAccountArea(core, { ...auth, ...webhooks, ...calls });
   const billing = await createBillingArea(core);
+  const jobs = createJobsArea(core, { ...calls, ...auth });
   const status = createStatusArea(core, internal);
   const koa = createApplication(core, [
     createOpenapiArea(core, internal),
@@ -40,7 +42,8 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     status,
     createTrialArea(core, { ...internal, ...calls }),
     // Before the calls, because it takes tool calls that prefer an asynchronous response.
-    createJobsArea(core, { ...calls, ...auth }),
+    jobs,
+    createBatchesArea(core, { ...calls, ...jobs }),
     calls,
     createMcpArea(core, { ...internal, ...calls, ...auth }),
     account,

@@ -240,7 +240,7 @@ export class ServiceError extends Error {
  */
 export const MAX_FAULTS = 20;
 /** Maximum length of all faults as JSON, in UTF-16 code units. In UTF-8 that is at most three times as many bytes. */
-const MAX_FAULTS_LENGTH = 16_384;
+const MAX_FAULTS_LENGTH = 20_000;
 const MAX_POINTER_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 1000;
 
@@ -249,15 +249,16 @@ export const cutText = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 
 /**
- * Creates an `invalid_input` error with the first faults, at most 20 of them and at most 48 KB; `moreErrors` counts
+ * Creates an `invalid_input` error with the first faults, at most 20 of them and at most 60 KB; `moreErrors` counts
  * the others.
  *
  * @param omitted number of further faults that are not in `faults`
+ * @param most maximum number of faults that the response names. Default: 20
  */
-export function invalidInput(faults: readonly Fault[], omitted = 0): ServiceError {
+export function invalidInput(faults: readonly Fault[], omitted = 0, most = MAX_FAULTS): ServiceError {
   const errors: Fault[] = [];
   let length = 0;
-  for (const fault of faults.slice(0, MAX_FAULTS)) {
+  for (const fault of faults.slice(0, most)) {
     const pointer = cutText(fault.pointer, MAX_POINTER_LENGTH);
     const message = cutText(fault.message, MAX_MESSAGE_LENGTH);
     length += JSON.stringify({ pointer, message }).length;

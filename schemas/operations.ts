@@ -1,4 +1,5 @@
 import { ACCOUNT_OPERATIONS } from './account.ts';
+import { BATCH_OPERATIONS } from './batches.ts';
 import { JOB_OPERATIONS } from './jobs.ts';
 import { META_OPERATIONS } from './meta.ts';
 import type { Operation } from './operation.ts';
@@ -7,6 +8,7 @@ import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 /** All operations in the API reference except tool calls. */
 export const OPERATIONS: readonly Operation[] = [
   ...JOB_OPERATIONS,
+  ...BATCH_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
   ...META_OPERATIONS,

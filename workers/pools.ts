@@ -1,11 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { ResourceBasedController, type WorkerOptions, type WorkflowBundle } from '@temporalio/worker';
+import { createBatchSteps } from '../activities/batches/batchSteps.ts';
 import {
   createCallbackActivities,
   createCallbackDelivery,
 } from '../activities/callJobs/callbackActivities.ts';
 import { createJobActivities } from '../activities/callJobs/jobActivities.ts';
+import { startCallback } from '../activities/callJobs/startCallback.ts';
 import { createJobSweep } from '../activities/callJobs/sweepJobs.ts';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
 import {
@@ -189,11 +191,16 @@ export async function orchestratorWorker(
 ): Promise<PoolOptions> {
   const notifier = createEndpointNotifier(client, deliversToLocalhost(env));
   const jobs = createJobs(store);
+  const results = createResults(mongodbPieces(store), keyring);
+  const batchSteps = createBatchSteps(store, jobs, results, keyring, (id, accountId) =>
+    startCallback(client, id, accountId),
+  );
   const jobActivities = createJobActivities({
     store,
     jobs,
     calls: createCalls(store),
-    results: createResults(mongodbPieces(store), keyring),
+    results,
+    ...batchSteps,
     storage: createJobStorage(store, env.RATE_LIMIT),
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, onError),
     deleteHistory: (workflowId) => deleteHistory(client, workflowId),
@@ -208,7 +215,13 @@ export async function orchestratorWorker(
       ...createMaintenanceActivities(store, ledger, client, notifier, onSweep, env.BUILD_ID !== null),
       ...jobActivities,
       ...createCallbackActivities(store, jobs, env.WEBHOOK_RETRY_SCHEDULE),
-      ...createJobSweep({ store, ledger, client, endJob: jobActivities.endJob }),
+      ...createJobSweep({
+        store,
+        ledger,
+        client,
+        endJob: jobActivities.endJob,
+        batches: batchSteps,
+      }),
       ...createAllowanceActivities(store),
       ...createAuditActivities(store, runAudit),
     },

@@ -89,7 +89,8 @@ function toOutcome(error: unknown): JobOutcome {
  * Runs one job: waits for a worker, runs the call as `callTool` does, stores how it ended, and starts the delivery of the
  * callback. Its id is that of the call, so that a job is cancelled and swept like any call.
  *
- * @returns whether the history is kept, as that of any call that was charged or failed by a fault of the service
+ * @returns whether the history is kept, as that of any call that was charged or failed by a fault of the service; not that of a
+ *   charged row, of which a batch has many
  */
 export async function runJob(job: QueuedJob, accountId: string): Promise<boolean> {
   const { id } = job;
@@ -114,7 +115,7 @@ export async function runJob(job: QueuedJob, accountId: string): Promise<boolean
       log.warn('the delivery of a callback was not started; the sweeper will start it', { error });
     }
   });
-  return 'result' in ending || ending.error.code === 'internal';
+  return 'error' in ending ? ending.error.code === 'internal' : job.isRow !== true;
 }
 
 // As `callTool`, whose code it runs.

@@ -1,6 +1,7 @@
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { JOB_COMPLETED } from '../../schemas/jobs.ts';
+import { isBatchCallback, recordAttempt } from '../../store/batches/batchCallbacks.ts';
 import type { CallbackSecrets } from '../../store/jobs/callbackSecrets.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
@@ -9,7 +10,7 @@ import type { Store } from '../../store/mongo/mongo.ts';
 import { envelopeOf } from '../../store/webhooks/events.ts';
 import { signingSecrets } from '../../store/webhooks/webhookEndpoints.ts';
 import type { CallbackActivities, CallbackDeliveryActivities } from '../../workflows/deliverCallback.ts';
-import { isSuccess, type PostServices, postSigned } from '../webhooks/postSigned.ts';
+import { isSuccess, type Message, type PostServices, postSigned } from '../webhooks/postSigned.ts';
 
 /** Maximum number of callbacks of an account that a worker posts at the same time, so that slow receivers leave slots free. */
 const MAX_POSTS = 10;
@@ -17,17 +18,25 @@ const HEARTBEAT_MS = 2000;
 
 /** Creates the database steps of callbacks, which the orchestrator runs as local activities. */
 export const createCallbackActivities = (
-  { jobs: rows }: Pick<Store, 'jobs'>,
+  store: Pick<Store, 'jobs' | 'batchCallbacks'>,
   jobs: Pick<Jobs, 'callbackAttempted'>,
   scheduleMs: readonly number[],
 ): CallbackActivities => ({
-  async openCallback(jobId) {
-    const job = await rows.findOne({ _id: jobId, 'callback.state': 'pending' });
-    return job?.callback == null ? null : { attempts: job.callback.attempts, scheduleMs: [...scheduleMs] };
+  async openCallback(id) {
+    const pending = await findPending(store, id);
+    return pending && { attempts: pending.attempts, scheduleMs: [...scheduleMs] };
   },
-  recordCallback: (jobId, { nextAt, ...attempt }) =>
-    jobs.callbackAttempted(jobId, { ...attempt, nextAt: nextAt === null ? null : new Date(nextAt) }),
+  recordCallback(id, { nextAt, ...attempt }) {
+    const recorded = { ...attempt, nextAt: nextAt === null ? null : new Date(nextAt) };
+    return isBatchCallback(id) ? recordAttempt(store, id, recorded) : jobs.callbackAttempted(id, recorded);
+  },
 });
+
+/** A callback that is being delivered. */
+interface PendingCallback extends Message {
+  accountId: string;
+  attempts: number;
+}
 
 /** The body of a job's callback, the same on every attempt: therefore without the state of the callback. */
 function bodyOf(job: JobDoc, id: string): string {
@@ -35,8 +44,27 @@ function bodyOf(job: JobDoc, id: string): string {
   return envelopeOf(id, JOB_COMPLETED, job.endedAt ?? job.createdAt, data);
 }
 
+/** Finds a callback that is being delivered. @param id of a job, or of a batch's callback */
+async function findPending(
+  { jobs, batchCallbacks }: Pick<Store, 'jobs' | 'batchCallbacks'>,
+  id: string,
+): Promise<PendingCallback | null> {
+  if (isBatchCallback(id)) {
+    const row = await batchCallbacks.findOne({ _id: id, state: 'pending' });
+    if (row === null) return null;
+    const { accountId, event, url, attempts, createdAt, data } = row;
+    return { id, accountId, event, url, attempts, body: envelopeOf(id, event, createdAt, JSON.parse(data)) };
+  }
+  const job = await jobs.findOne({ _id: id, 'callback.state': 'pending' });
+  if (job?.callback == null) return null;
+  const { accountId, callback } = job;
+  const callbackId = `cbk_${id}`;
+  const { url, attempts } = callback;
+  return { id: callbackId, accountId, event: JOB_COMPLETED, url, attempts, body: bodyOf(job, callbackId) };
+}
+
 interface CallbackServices extends PostServices {
-  store: Pick<Store, 'jobs'>;
+  store: Pick<Store, 'jobs' | 'batchCallbacks'>;
   keyring: Keyring;
   secrets: Pick<CallbackSecrets, 'find'>;
 }
@@ -47,12 +75,10 @@ export function createCallbackDelivery(services: CallbackServices): CallbackDeli
   /** Number of callbacks that are being posted, by account. */
   const posting = new Map<string, number>();
 
-  async function post(job: JobDoc, url: string) {
-    const secret = await secrets.find(job.accountId);
-    const id = `cbk_${job._id}`;
+  async function post({ accountId, ...message }: PendingCallback) {
+    const secret = await secrets.find(accountId);
     const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
     try {
-      const message = { id, event: JOB_COMPLETED, url, body: bodyOf(job, id) };
       const secretsAt = (now: Date) => signingSecrets(keyring, secret, now);
       return await postSigned(services, message, secretsAt, cancellationSignal());
     } finally {
@@ -61,16 +87,16 @@ export function createCallbackDelivery(services: CallbackServices): CallbackDeli
   }
 
   return {
-    async postCallback(jobId) {
-      const job = await store.jobs.findOne({ _id: jobId, 'callback.state': 'pending' });
-      if (job?.callback == null) return null;
-      const { accountId, callback } = job;
+    async postCallback(id) {
+      const pending = await findPending(store, id);
+      if (pending === null) return null;
+      const { accountId } = pending;
       const open = posting.get(accountId) ?? 0;
       // Temporal repeats the attempt after a pause.
       if (open >= MAX_POSTS) throw new Error('too many callbacks of this account are being posted');
       posting.set(accountId, open + 1);
       try {
-        const { statusCode, error, retryAfterMs } = await post(job, callback.url);
+        const { statusCode, error, retryAfterMs } = await post(pending);
         return { ok: isSuccess(statusCode), statusCode, error, retryAfterMs };
       } finally {
         const left = (posting.get(accountId) ?? 1) - 1;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { log } from '@temporalio/activity';
 import { ERRORS, isErrorCode, isFinalRefusal } from '../../schemas/errors.ts';
 import { POOLS } from '../../schemas/pools.ts';
@@ -14,6 +15,7 @@ import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
 import type { JobActivities, JobOutcome } from '../../workflows/runJob.ts';
+import type { BatchSteps } from '../batches/batchSteps.ts';
 
 interface JobServices {
   store: Store;
@@ -22,6 +24,9 @@ interface JobServices {
   results: Results;
   storage: JobStorage;
   uncharged: UnchargedCalls;
+  rowSteps: BatchSteps['rowSteps'];
+  nextRows: BatchSteps['nextRows'];
+  inputs: BatchSteps['inputs'];
   /** Deletes the history of a workflow that has ended. */
   deleteHistory(workflowId: string): Promise<void>;
 }
@@ -73,25 +78,33 @@ const keepsKey = ({ policy }: JobDoc, code: string): boolean =>
 /** Stores the output or the error, with an id that makes it repeatable, and returns the end of the job. */
 async function storeOutcome({ results }: JobServices, job: JobDoc, outcome: JobOutcome): Promise<JobEnd> {
   const expiresAt = new Date(Date.now() + JOB_KEPT_MS + EXTRA_MS);
-  const write = (json: object, id: string) =>
-    results.write(job._id, Buffer.from(JSON.stringify(json)), expiresAt, `${job._id}:${id}`);
+  const write = (json: Buffer, id: string) => results.write(job._id, json, expiresAt, `${job._id}:${id}`);
+  const asJson = (value: object) => Buffer.from(JSON.stringify(value));
   if ('error' in outcome) {
     const { code } = outcome.error;
     const state = code === 'cancelled' ? 'cancelled' : 'failed';
-    return { state, code, result: await write(outcome.error, 'error'), keepsKey: keepsKey(job, code) };
+    return {
+      state,
+      code,
+      result: await write(asJson(outcome.error), 'error'),
+      keepsKey: keepsKey(job, code),
+    };
   }
   const { result } = outcome;
-  const stored = 'stored' in result ? result.stored : await write(result.output, 'output');
-  return { state: 'succeeded', charged: job.policy.price, result: stored };
+  const charged = job.policy.price;
+  if ('stored' in result) return { state: 'succeeded', charged, result: result.stored };
+  const output = asJson(result.output);
+  const sha256 = createHash('sha256').update(output).digest('hex');
+  return { state: 'succeeded', charged, result: await write(output, 'output'), sha256 };
 }
 
 /** Creates the steps of jobs, which the orchestrator runs as local activities. */
 export function createJobActivities(services: JobServices): JobActivities & AccountJobsActivities {
-  const { store, jobs, calls, storage, uncharged } = services;
+  const { store, jobs, calls, storage, uncharged, rowSteps, nextRows } = services;
 
   /** Deletes and counts what a job has left. Its end does not depend on it. */
   async function tidy({ accountId, input }: JobDoc, end: JobEnd): Promise<void> {
-    await deleteStored(store, input);
+    if (input !== null) await deleteStored(store, input);
     if (end.result !== null) await storage.add(accountId, await bytesOf(store, end.result));
     const isCounted = end.state !== 'succeeded' && end.code !== 'internal' && end.code !== 'pool_busy';
     if (isCounted) await uncharged.count(accountId);
@@ -108,22 +121,30 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
       await forget(forgotten);
       const open = await jobs.openOf(running.map(({ id }) => id));
       const known = [...running.map(({ id }) => id), ...without];
-      const byPool = await Promise.all(
-        POOLS.map((pool) => {
-          const inPool = running.filter((job) => job.pool === pool).length;
-          return jobs.queued(accountId, pool, RUNNING_JOBS - inPool, known);
-        }),
+      const room = new Map(
+        POOLS.map((pool) => [pool, RUNNING_JOBS - running.filter((job) => job.pool === pool).length]),
       );
-      return { jobs: byPool.flat(), ended: running.map(({ id }) => id).filter((id) => !open.has(id)) };
+      const byPool = await Promise.all(
+        POOLS.map((pool) => jobs.queued(accountId, pool, room.get(pool) ?? 0, known)),
+      );
+      const single = byPool.flat();
+      for (const { pool } of single) room.set(pool, (room.get(pool) ?? 0) - 1);
+      const rows = await nextRows.next(accountId, room, known);
+      return {
+        jobs: [...single, ...rows],
+        ended: running.map(({ id }) => id).filter((id) => !open.has(id)),
+      };
     },
 
     async startJob(id) {
       const job = await jobs.start(id);
-      if (job === null) return null;
+      if (job === null || !(await rowSteps.mayStart(job))) return null;
       const { accountId, requestId, policy, keyId } = job;
       const key = keyId === null ? null : await store.apiKeys.findOne({ _id: keyId });
       const refusal = await refusalOf(services, job, key);
       if (refusal !== null) {
+        // Its key was revoked, or its account closed.
+        if (refusal.code === 'cancelled') await rowSteps.cancelBatch(job);
         const { code, detail = ERRORS[code].detail } = refusal;
         return { error: { code, detail } };
       }
@@ -145,8 +166,8 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
           accountId,
           requestId,
           policy,
-          input: {},
-          storedInput: job.input,
+          input: services.inputs.open(job) ?? {},
+          storedInput: job.input ?? undefined,
           vault: null,
           ...(key !== null && { key: budgetOf(key) }),
           resultExpiresAt,
@@ -159,6 +180,7 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
       if (job === null) return false;
       // The owner has cancelled it, or this step is repeated.
       if (job.endedAt !== null) return job.callback?.state === 'pending';
+      if ('error' in outcome && (await rowSteps.holdBack(job, outcome.error.code))) return false;
       const end = await storeOutcome(services, job, outcome);
       const ended = await jobs.end(id, end);
       await tidy(job, end).catch((error) => log.warn('could not tidy up after a job', { jobId: id, error }));

@@ -1,5 +1,5 @@
 import { heartbeat, log } from '@temporalio/activity';
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { ERRORS } from '../../schemas/errors.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { findOpenJobs } from '../../store/jobs/openJobs.ts';
@@ -7,23 +7,19 @@ import type { Ledger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { accountJobs } from '../../workflows/accountJobs.ts';
-import {
-  accountJobsOptions,
-  callbackOptions,
-  moreJobs,
-  WORKFLOWS,
-  workflowIds,
-} from '../../workflows/contract.ts';
-import type { deliverCallback } from '../../workflows/deliverCallback.ts';
+import { accountJobsOptions, moreJobs, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { JobActivities } from '../../workflows/runJob.ts';
 import type { JobMaintenanceActivities } from '../../workflows/types.ts';
+import type { BatchSteps } from '../batches/batchSteps.ts';
 import { isClosed } from '../ledger/scheduledActivities.ts';
+import { startCallback } from './startCallback.ts';
 
 interface Dependencies {
   store: Store;
   ledger: Pick<Ledger, 'settle'>;
   client: Client;
   endJob: JobActivities['endJob'];
+  batches: Pick<BatchSteps, 'sweep'>;
 }
 
 const LOST = {
@@ -31,22 +27,22 @@ const LOST = {
 } as const;
 
 /** Creates the step that completes what a crash, or the loss of Temporal's database, left of jobs. */
-export function createJobSweep({ store, ledger, client, endJob }: Dependencies): JobMaintenanceActivities {
+export function createJobSweep({
+  store,
+  ledger,
+  client,
+  endJob,
+  batches,
+}: Dependencies): JobMaintenanceActivities {
   const paybacks = createPaybacks({ store, ledger, accounts: createAccounts(store) });
 
-  async function startQueue(accountId: string): Promise<void> {
-    if (!(await isClosed(client, workflowIds.accountJobs(accountId)))) return;
+  async function wakeQueue(accountId: string): Promise<void> {
     const options = { ...accountJobsOptions(accountId), signal: moreJobs };
     await client.workflow.signalWithStart<typeof accountJobs>(WORKFLOWS.accountJobs, options);
   }
 
-  async function startCallback(jobId: string, accountId: string): Promise<void> {
-    if (!(await isClosed(client, workflowIds.callback(jobId)))) return;
-    await client.workflow
-      .start<typeof deliverCallback>(WORKFLOWS.deliverCallback, callbackOptions(jobId, accountId))
-      .catch((error) => {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      });
+  async function startQueue(accountId: string): Promise<void> {
+    if (await isClosed(client, workflowIds.accountJobs(accountId))) await wakeQueue(accountId);
   }
 
   /** Ends a job whose workflow has ended without doing so. Its result is not stored, so that nothing may be charged. */
@@ -63,9 +59,12 @@ export function createJobSweep({ store, ledger, client, endJob }: Dependencies):
   return {
     async sweepJobs() {
       const { accounts, running, callbacks } = await findOpenJobs(store);
-      for (const accountId of accounts) await startQueue(accountId);
+      const ofBatches = await batches.sweep(heartbeat);
+      for (const accountId of new Set([...accounts, ...ofBatches.waiting])) await startQueue(accountId);
+      for (const accountId of ofBatches.unfinished) await wakeQueue(accountId);
       for (const { _id } of running) await endLost(_id);
-      for (const { _id, accountId } of callbacks) await startCallback(_id, accountId);
+      for (const { _id, accountId } of callbacks)
+        if (await isClosed(client, workflowIds.callback(_id))) await startCallback(client, _id, accountId);
       heartbeat();
     },
   };

@@ -3,6 +3,8 @@ import { type AccountCursors, openAccountCursors } from '../../store/accounts/ac
 import { createLists } from '../../store/accounts/lists.ts';
 import { createPasskeys } from '../../store/accounts/passkeys.ts';
 import type { SecurityEventDoc } from '../../store/accounts/securityDocs.ts';
+import { callbackRow } from '../../store/batches/batchCallbacks.ts';
+import { batchRow } from '../../store/batches/batchRow.ts';
 import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
@@ -130,6 +132,11 @@ export const createExportAccount = (
       idempotencyKey: call.idempotency?.key ?? null,
     }));
     yield* lines('job', cursors.jobs(), (job) => ({ ...jobRow(job) }));
+    yield* lines('batch', cursors.batches(), (batch) => ({ ...batchRow(batch) }));
+    yield* lines('batchCallback', cursors.batchCallbacks(), (callback) => ({
+      batchId: callback.batchId,
+      ...callbackRow(callback),
+    }));
     yield* lines('refusal', cursors.refusals(), (refusal) => ({ ...refusalRow(refusal) }));
     yield* contentLines(account._id, cursors, contents);
     yield* eventLines(store, cursors);

@@ -6,7 +6,8 @@ import type { Context } from '../http/context.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Answer } from './toolCall.ts';
 
-const EXTENSIONS: Record<string, string> = {
+/** File extensions of the types that tools return. */
+export const EXTENSIONS: Record<string, string> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/webp': 'webp',

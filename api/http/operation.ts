@@ -54,7 +54,7 @@ interface Dependencies {
  * Converts the query parameters that the schema declares as integers. Values that are not integers stay text, so that
  * the validator reports them.
  */
-function parseQuery(ctx: Context, schema: ObjectSchema): Record<string, unknown> {
+export function parseQuery(ctx: Context, schema: ObjectSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(ctx.query).map(([name, value]) => {
       const isInteger = Object.hasOwn(schema.properties, name) && schema.properties[name]?.type === 'integer';

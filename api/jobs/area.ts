@@ -35,31 +35,37 @@ export function createJobsArea(core: ApiCore, services: Services) {
   const { toolCallService, workflow, replaySlots, uploads, sessions } = services;
   const { rateLimit, onFailure } = limits;
   const { attention } = core;
+  const storage = createJobStorage(store, env.RATE_LIMIT);
+  const jobWorkflow = createJobWorkflow(client, (error) =>
+    log.warn({ err: error }, 'a request to the workflow of jobs failed; the sweeper will repeat it'),
+  );
+  const egress = createGuard({
+    resolver: createResolver({ servers: env.DNS_SERVERS }),
+    allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
+    ownPorts: ports,
+  });
   const jobs = createJobService({
     toolCallService,
     jobs: createJobs(store),
-    storage: createJobStorage(store, env.RATE_LIMIT),
+    storage,
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, (paused) =>
       log.warn(paused, 'too many calls without a charge; the account is paused'),
     ),
     results: createResults(mongodbPieces(store), keyring),
     deleteInput: (reference) => deleteStored(store, reference),
     replaySlots,
-    workflow: createJobWorkflow(client, (error) =>
-      log.warn({ err: error }, 'a request to the workflow of jobs failed; the sweeper will repeat it'),
-    ),
+    workflow: jobWorkflow,
     calls: workflow,
     keyring,
-    egress: createGuard({
-      resolver: createResolver({ servers: env.DNS_SERVERS }),
-      allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
-      ownPorts: ports,
-    }),
+    egress,
     limits: env,
     publicUrl,
     onError,
   });
   return {
+    jobWorkflow,
+    storage,
+    egress,
     routes(router: Router<State>) {
       const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
       const byOwner = createAuthenticate({
@@ -85,3 +91,5 @@ export function createJobsArea(core: ApiCore, services: Services) {
     },
   };
 }
+
+export type JobArea = ReturnType<typeof createJobsArea>;

@@ -5,8 +5,7 @@ import type { Guard } from '../../egress/guard.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSemaphorePerHolder } from '../../platform/semaphores.ts';
 import type { Env } from '../../schemas/env.ts';
-import { invalidInput, isErrorCode, ServiceError } from '../../schemas/errors.ts';
-import { isRecord } from '../../schemas/isRecord.ts';
+import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { type JobRow, type JobState, MAX_OPEN_JOBS } from '../../schemas/jobs.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import type { ResultReference, Results } from '../../store/calls/results.ts';
@@ -23,6 +22,7 @@ import type { ToolCallService } from '../calls/run.ts';
 import { type CallOutcome, jobPolicyOf, type ToolCall } from '../calls/toolCall.ts';
 import type { Caller } from '../http/context.ts';
 import { checkReceiverUrl } from '../webhooks/receiverUrl.ts';
+import { jobEnding } from './jobEnding.ts';
 import type { JobWorkflow } from './jobWorkflow.ts';
 
 /** A request to create a job, with its validated input. */
@@ -153,26 +153,6 @@ export function createJobService(deps: Dependencies): JobService {
     return claim;
   }
 
-  /** Reads what a job has stored: its output, or its error. */
-  async function endingOf(job: JobDoc, read: () => Promise<Buffer | null>): Promise<JobAnswer['ending']> {
-    if (job.state === 'succeeded') {
-      const output = await read();
-      if (output === null) throw new Error(`job ${job._id} has no result`);
-      return { output };
-    }
-    const code = isErrorCode(job.code) ? job.code : 'internal';
-    const stored = await read();
-    const parsed: unknown = stored === null ? null : JSON.parse(stored.toString());
-    if (!isRecord(parsed)) return { error: new ServiceError(code) };
-    const { detail, members, retryAfter } = parsed;
-    const error = new ServiceError(code, {
-      ...(isRecord(members) && members),
-      ...(typeof detail === 'string' && { detail }),
-      ...(typeof retryAfter === 'number' && { retryAfter }),
-    });
-    return { error };
-  }
-
   return {
     async create(request) {
       assertStorable(request);
@@ -221,9 +201,8 @@ export function createJobService(deps: Dependencies): JobService {
       if (job.endedAt === null) throw new ServiceError('not_finished');
       const { result } = job;
       using _slot = result === null ? null : await deps.replaySlots.acquire(job.accountId, hangup);
-      const read = () =>
-        result === null ? Promise.resolve(null) : retryStore(() => results.read(id, result));
-      return { job, ending: await endingOf(job, read) };
+      const stored = result === null ? null : await retryStore(() => results.read(id, result));
+      return { job, ending: jobEnding(job, stored) };
     },
 
     async cancel(caller, id) {
@@ -237,7 +216,7 @@ export function createJobService(deps: Dependencies): JobService {
       if (job.state !== 'queued') return;
       workflow.stopWaiting(id);
       if (ended.callback !== null) workflow.startCallback(id, job.accountId);
-      await deps.deleteInput(job.input).catch(deps.onError);
+      if (job.input !== null) await deps.deleteInput(job.input).catch(deps.onError);
       await deps.uncharged.count(job.accountId).catch(deps.onError);
     },
   };

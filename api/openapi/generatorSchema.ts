@@ -11,6 +11,7 @@ import {
   newKeyBody,
   refusal,
 } from '../../schemas/accountRows.ts';
+import { batch, batchCallback, manifest, newBatchBody, resumeBody } from '../../schemas/batches.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { callbackRotation, callbackSecret, job, newJobBody } from '../../schemas/jobs.ts';
 import {
@@ -46,6 +47,11 @@ const NAMED: Readonly<Record<string, object>> = {
   ApiKeyRotation: keyRotationBody,
   Job: job,
   CreateJobInput: newJobBody,
+  Batch: batch,
+  CreateBatchInput: newBatchBody,
+  BatchResumption: resumeBody,
+  BatchManifest: manifest,
+  BatchCallback: batchCallback,
   CallbackSecret: callbackSecret,
   CallbackRotation: callbackRotation,
   AccountEvent: event,

@@ -9,11 +9,14 @@ type Json = Record<string, unknown>;
 
 /** Meaning and example of a path parameter, by the segment before it. */
 const ITEMS: Readonly<Record<string, { name: string; example: string }>> = {
+  batches: { name: 'batch', example: ITEM_EXAMPLES.batches },
   jobs: { name: 'job', example: ITEM_EXAMPLES.jobs },
   keys: { name: 'API key', example: ITEM_EXAMPLES.keys },
   webhooks: { name: 'webhook endpoint', example: ITEM_EXAMPLES.webhooks },
 };
 const SUCCESS: Readonly<Record<number, string>> = { 200: 'Success.', 201: 'Created.', 202: 'Accepted.' };
+/** A body of lines; the schema describes the whole of them as text. */
+const LINES = { schema: { type: 'string' } };
 const SECURITY = { none: [], account: [{ accountKey: [] }], tools: [{ toolKey: [] }] } as const;
 
 const pathParameters = (path: string): Json[] =>
@@ -38,8 +41,12 @@ const queryParameters = ({ query }: Operation): Json[] =>
 /** The `examples` member of a media type; nothing without an example. */
 const examples = (value: unknown): Json => (value === undefined ? {} : { examples: { example1: { value } } });
 
-function success({ id, success: { status, schema, alsoAs = [] } }: Operation): Json {
+function success({ id, success: { status, schema, alsoAs = [], only } }: Operation): Json {
   const headers = headerRefs(COMMON_HEADERS);
+  if (only !== undefined) {
+    const content = Object.fromEntries(only.map((type) => [type, BINARY]));
+    return { [status]: { description: SUCCESS[status], headers, content } };
+  }
   if (schema === undefined) return { [status]: { description: 'Success, without content.', headers } };
   const others = alsoAs.map((type) => [type, BINARY]);
   const json = { schema: forGenerators(schema), ...examples(OPERATION_EXAMPLES[id]?.response) };
@@ -49,7 +56,7 @@ function success({ id, success: { status, schema, alsoAs = [] } }: Operation): J
 
 /** The operation object of an operation that is not a tool call, under its method. */
 export function operationPath(operation: Operation, shared: SharedResponses): Json {
-  const { id, method, path, summary, description, tag, auth, body } = operation;
+  const { id, method, path, summary, description, tag, auth, body, bodyAlsoAs = [] } = operation;
   return {
     [method]: {
       operationId: id,
@@ -68,6 +75,7 @@ export function operationPath(operation: Operation, shared: SharedResponses): Js
                   schema: forGenerators(body),
                   ...examples(OPERATION_EXAMPLES[id]?.request),
                 },
+                ...Object.fromEntries(bodyAlsoAs.map((type) => [type, LINES])),
               },
             },
           }),

@@ -1,3 +1,4 @@
+import { MAX_BAD_ROWS } from '../../schemas/batches.ts';
 import {
   ERRORS,
   type ErrorCode,
@@ -54,8 +55,8 @@ export const PROBLEM_SCHEMA = {
     },
     errors: {
       type: 'array',
-      description: `Only with \`invalid_input\`: the faults of the input, at most ${MAX_FAULTS}. Long messages are truncated.`,
-      maxItems: MAX_FAULTS,
+      description: `Only with \`invalid_input\`: the faults of the input, at most ${MAX_FAULTS}, or the bad rows of a batch, at most ${MAX_BAD_ROWS}. Long messages are truncated.`,
+      maxItems: MAX_BAD_ROWS,
       items: {
         type: 'object',
         properties: {

@@ -30,13 +30,13 @@ export const REMEDIES: Record<ErrorCode, string> = {
   endpoint_disabled: 'Repair the receiver, then enable the webhook endpoint again.',
   not_finished: 'Get the state of the job with "?wait=30" until it is neither "queued" nor "running".',
   limit_reached:
-    'Revoke an API key, delete a webhook endpoint, or wait until jobs have ended. "detail" names the limit.',
+    'Revoke an API key, delete a webhook endpoint, or wait until jobs or batches have ended. "detail" names the limit.',
   rotation_pending:
     'Wait until the overlap of the two secrets has ended, or set "force" to discard the new secret and create another one now. The new secret of a webhook endpoint can also be activated.',
   body_too_large: 'Send a smaller body. "detail" states the limit in bytes.',
   unsupported_media_type: 'Send Content-Type: application/json and no Content-Encoding.',
   invalid_input:
-    'Correct the faults in "errors". "pointer" is the position of a fault in the request body. At most 20 faults are listed; "moreErrors" counts the others.',
+    'Correct the faults in "errors". "pointer" is the position of a fault in the request body. At most 20 faults, or 100 bad rows of a batch, are listed; "moreErrors" counts the others.',
   idempotency_key_mismatch:
     'Use a new Idempotency-Key for each new request. To retry a request, repeat it unchanged.',
   target_refused:

@@ -1,4 +1,5 @@
 import type { FindCursor } from 'mongodb';
+import type { BatchCallbackDoc, BatchDoc } from '../batches/batchDocs.ts';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { CallContentDoc, CallDoc } from '../calls/callDocs.ts';
 import type { RefusalDoc } from '../calls/refusalDocs.ts';
@@ -20,6 +21,9 @@ export interface AccountCursors {
   /** The calls whose input and output are kept. */
   contents(): FindCursor<Pick<CallContentDoc, '_id'>>;
   jobs(): FindCursor<JobDoc>;
+  /** The batches that have been accepted. */
+  batches(): FindCursor<BatchDoc>;
+  batchCallbacks(): FindCursor<BatchCallbackDoc>;
   refusals(): FindCursor<RefusalDoc>;
   entries(): FindCursor<EntryDoc>;
   grants(): FindCursor<GrantDoc>;
@@ -43,6 +47,12 @@ export async function openAccountCursors(store: Store, accountId: string): Promi
         .project<{ _id: string }>({ _id: 1 }),
     calls: () => store.calls.find({ accountId }).sort({ startedAt: -1, _id: -1 }).batchSize(BATCH),
     jobs: () => store.jobs.find({ accountId }).sort({ createdAt: -1, _id: -1 }).batchSize(BATCH),
+    batches: () =>
+      store.batches
+        .find({ accountId, state: { $nin: ['creating', 'discarding'] } })
+        .sort({ createdAt: -1, _id: -1 })
+        .batchSize(BATCH),
+    batchCallbacks: () => store.batchCallbacks.find({ accountId }).batchSize(BATCH),
     refusals: () => store.refusals.find({ accountId }).sort({ firstAt: -1, _id: -1 }).batchSize(BATCH),
     entries: () => store.entries.find({ accountId }).sort({ seq: -1 }).batchSize(BATCH),
     grants: () => store.grants.find({ accountId }).sort({ at: -1 }).batchSize(BATCH),

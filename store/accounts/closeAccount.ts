@@ -16,9 +16,9 @@ const placeholder = (accountId: string): string => `${accountId.toLowerCase()}@c
 
 /**
  * Closes an account in one transaction: revokes its keys, and deletes its webhook endpoints, the kept input and output of
- * its calls, its jobs, its refused requests, its users and their sessions, passwords, passkeys and second factors. The account, its
- * ledger, calls and events are kept without the email address. Running calls settle as usual, because holds do not depend on
- * keys.
+ * its calls, its jobs and batches, its refused requests, its users and their sessions, passwords, passkeys and second factors. The
+ * account, its ledger, calls and events are kept without the email address. Running calls settle as usual, because holds do not
+ * depend on keys.
  *
  * @returns the ids of the deleted endpoints, whose workflows must be woken
  * @throws ServiceError not_found if the account does not exist or is closed
@@ -63,6 +63,8 @@ export async function closeAccount(
     await store.callContents.deleteMany({ accountId }, { session });
     // Their inputs and results expire.
     await store.jobs.deleteMany({ accountId }, { session });
+    await store.batches.deleteMany({ accountId }, { session });
+    await store.batchCallbacks.deleteMany({ accountId }, { session });
     await store.callbackSecrets.deleteOne({ _id: accountId }, { session });
     await store.refusals.deleteMany({ accountId }, { session });
 

@@ -17,7 +17,7 @@ export interface CallbackDoc {
 
 /**
  * A job: a call whose result waits in the store. Its id is the id of its call, which is recorded in `calls` when the job starts
- * to run. Input and result are pieces in `results`.
+ * to run. Input and result are pieces in `results`. The rows of batches are jobs too.
  */
 export interface JobDoc {
   _id: string;
@@ -27,7 +27,10 @@ export interface JobDoc {
   tool: string;
   requestId: string;
   policy: CallPolicy;
-  input: ResultReference;
+  /** Null if it is in `sealedInput`. */
+  input: ResultReference | null;
+  /** The input of a row of a batch, if it is small: encrypted, in base64. Removed when the row ends. */
+  sealedInput?: string;
   /** Texts of the caller as JSON; null if there are none. */
   metadata: string | null;
   callback: CallbackDoc | null;
@@ -44,6 +47,18 @@ export interface JobDoc {
   /** Removed if the job ended so that the same request may succeed; see `isFinalRefusal`. */
   idempotency?: { key: string; fingerprint: string; expiresAt: Date };
   expiresAt: Date;
+  /** Id of the batch of which it is a row; missing if it is none. The other fields of rows are missing then too. */
+  batchId?: string;
+  /** Position of the row in the batch, from 0. */
+  row?: number;
+  /** Id that the caller gave the row; null if there is none. */
+  rowId?: string | null;
+  /** Position of the row among those that have ended, with gaps; set when the batch has counted it. */
+  seq?: number;
+  /** Set when the row has ended, until the batch has counted it. */
+  uncounted?: true;
+  /** SHA-256 of the output in hexadecimal; missing if it was not computed. */
+  sha256?: string;
 }
 
 /** The secret that signs the callbacks of an account. The document's id is the id of the account. */
@@ -61,15 +76,19 @@ export const JOB_INDEXES: IndexDescription[] = [
     unique: true,
     partialFilterExpression: { 'idempotency.key': { $exists: true } },
   },
-  { key: { accountId: 1, createdAt: -1, _id: -1 } },
-  { key: { accountId: 1, state: 1, createdAt: -1, _id: -1 } },
+  { key: { accountId: 1, batchId: 1, createdAt: -1, _id: -1 } },
+  { key: { accountId: 1, batchId: 1, state: 1, createdAt: -1, _id: -1 } },
   // The queue of an account, and what a crash left open.
   {
-    key: { accountId: 1, 'policy.pool': 1, createdAt: 1 },
-    name: 'queue',
+    key: { accountId: 1, batchId: 1, 'policy.pool': 1, createdAt: 1, row: 1 },
+    name: 'queueOfAccount',
     partialFilterExpression: { state: 'queued' },
   },
-  { key: { createdAt: 1 }, name: 'queued', partialFilterExpression: { state: 'queued' } },
+  { key: { batchId: 1, createdAt: 1 }, name: 'queuedJobs', partialFilterExpression: { state: 'queued' } },
+  // The rows of a batch in the order of the input, in that of their ends, and those that it has not counted.
+  { key: { batchId: 1, row: 1 }, partialFilterExpression: { batchId: { $exists: true } } },
+  { key: { batchId: 1, seq: 1 }, partialFilterExpression: { seq: { $exists: true } } },
+  { key: { batchId: 1, uncounted: 1 }, partialFilterExpression: { uncounted: true } },
   { key: { startedAt: 1 }, partialFilterExpression: { state: 'running' } },
   { key: { 'callback.nextAt': 1 }, partialFilterExpression: { 'callback.state': 'pending' } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },

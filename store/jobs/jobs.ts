@@ -23,6 +23,13 @@ interface NewJob
     | 'result'
     | 'idempotency'
     | 'expiresAt'
+    | 'sealedInput'
+    | 'batchId'
+    | 'row'
+    | 'rowId'
+    | 'seq'
+    | 'uncounted'
+    | 'sha256'
   > {
   callbackUrl: string | null;
   idempotency: { key: string; fingerprint: string } | null;
@@ -30,10 +37,10 @@ interface NewJob
 
 /** How a job ended. */
 export type JobEnd =
-  | { state: 'succeeded'; charged: number; result: ResultReference }
+  | { state: 'succeeded'; charged: number; result: ResultReference; sha256?: string }
   | { state: 'failed' | 'cancelled'; code: string; result: ResultReference | null; keepsKey: boolean };
 
-/** Selects jobs of an account. `tools`: only jobs of these tools; null: of all. */
+/** Selects jobs of an account that are not rows of batches. `tools`: only jobs of these tools; null: of all. */
 interface JobFilter {
   state?: JobState | undefined;
   tools: readonly string[] | null;
@@ -44,11 +51,16 @@ export interface QueuedJob {
   id: string;
   tool: string;
   pool: Pool;
+  /** Whether it is a row of a batch. */
+  isRow?: true;
   /** Until when it can wait for a worker; epoch milliseconds. */
   waitsUntil: number;
 }
 
-/** The jobs of accounts. Each change of state is one conditional update, so that a job ends once. */
+/**
+ * The jobs of accounts, and the rows of batches, which only `find`, `openOf`, `start` and `end` concern. Each change of state is one
+ * conditional update, so that a job ends once.
+ */
 export interface Jobs {
   /** Inserts a job, or returns the earlier job with its Idempotency-Key. Can be repeated. */
   create(job: NewJob): Promise<{ job: JobDoc; created: boolean }>;
@@ -72,7 +84,12 @@ export interface Jobs {
   callbackAttempted(id: string, attempt: Omit<CallbackDoc, 'url'>): Promise<void>;
 }
 
-const OPEN: readonly JobState[] = ['queued', 'running'];
+/** The states in which a job has not ended. */
+export const OPEN_JOBS: readonly JobState[] = ['queued', 'running'];
+/** Selects jobs that are not rows of batches. */
+const SINGLE = { batchId: { $exists: false } } as const;
+
+const IS_ROW = { $eq: [{ $type: '$batchId' }, 'string'] };
 
 export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
   const unexpired = () => ({ expiresAt: { $gt: new Date() } });
@@ -147,6 +164,7 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
         (condition) =>
           jobs.find({
             accountId,
+            ...SINGLE,
             ...unexpired(),
             ...(state !== undefined && { state }),
             ...(tools !== null && { tool: { $in: [...tools] } }),
@@ -157,12 +175,12 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
       ),
 
     countOpen: (accountId) =>
-      jobs.countDocuments({ accountId, state: { $in: [...OPEN] } }, { limit: MAX_OPEN_JOBS }),
+      jobs.countDocuments({ accountId, ...SINGLE, state: { $in: [...OPEN_JOBS] } }, { limit: MAX_OPEN_JOBS }),
 
     async queued(accountId, pool, count, without) {
       if (count <= 0) return [];
       const rows = await jobs
-        .find({ accountId, state: 'queued', 'policy.pool': pool, _id: { $nin: [...without] } })
+        .find({ accountId, ...SINGLE, state: 'queued', 'policy.pool': pool, _id: { $nin: [...without] } })
         .sort({ createdAt: 1 })
         .limit(count)
         .toArray();
@@ -176,19 +194,19 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
 
     async openOf(ids) {
       if (ids.length === 0) return new Set();
-      const open = { _id: { $in: [...ids] }, state: { $in: [...OPEN] } };
+      const open = { _id: { $in: [...ids] }, state: { $in: [...OPEN_JOBS] } };
       const rows = await jobs.find(open, { projection: { _id: 1 } }).toArray();
       return new Set(rows.map(({ _id }) => _id));
     },
 
     start: (id) =>
       jobs.findOneAndUpdate(
-        { _id: id, state: { $in: [...OPEN] } },
+        { _id: id, state: { $in: [...OPEN_JOBS] } },
         [{ $set: { state: 'running', startedAt: { $ifNull: ['$startedAt', '$$NOW'] } } }],
         { returnDocument: 'after' },
       ),
 
-    async end(id, end, from = OPEN) {
+    async end(id, end, from = OPEN_JOBS) {
       const isKept = end.state === 'succeeded' || end.keepsKey;
       const ended = await jobs.findOneAndUpdate(
         { _id: id, state: { $in: [...from] } },
@@ -197,10 +215,14 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
             $set: {
               state: end.state,
               endedAt: '$$NOW',
-              expiresAt: { $add: ['$$NOW', JOB_KEPT_MS] },
+              // A row is kept as long as its batch.
+              expiresAt: { $cond: [IS_ROW, '$expiresAt', { $add: ['$$NOW', JOB_KEPT_MS] }] },
+              uncounted: { $cond: [IS_ROW, true, '$$REMOVE'] },
+              sealedInput: '$$REMOVE',
               result: { $literal: end.result },
               code: end.state === 'succeeded' ? null : { $literal: end.code },
               charged: end.state === 'succeeded' ? end.charged : 0,
+              ...(end.state === 'succeeded' && end.sha256 !== undefined && { sha256: end.sha256 }),
               callback: {
                 $cond: [
                   { $eq: [{ $type: '$callback' }, 'object'] },

@@ -10,18 +10,22 @@ interface OpenJobs {
   /** Accounts with jobs that wait. */
   accounts: string[];
   running: Pick<JobDoc, '_id' | 'accountId'>[];
-  /** Jobs with a callback that is due. */
+  /** Jobs with a callback that is due, and such callbacks of batches. */
   callbacks: Pick<JobDoc, '_id' | 'accountId'>[];
 }
 
 /** Finds jobs and callbacks that have not moved for a while. */
-export async function findOpenJobs({ jobs }: Pick<Store, 'jobs'>): Promise<OpenJobs> {
+export async function findOpenJobs({
+  jobs,
+  batchCallbacks,
+}: Pick<Store, 'jobs' | 'batchCallbacks'>): Promise<OpenJobs> {
   const ago = { $lt: new Date(Date.now() - LEFTOVER_AFTER_MS) };
   const projection = { accountId: 1 } as const;
-  const [accounts, running, callbacks] = await Promise.all([
-    jobs.distinct('accountId', { state: 'queued', createdAt: ago }),
+  const [accounts, running, ofJobs, ofBatches] = await Promise.all([
+    jobs.distinct('accountId', { state: 'queued', batchId: { $exists: false }, createdAt: ago }),
     jobs.find({ state: 'running', startedAt: ago }, { projection }).limit(BATCH).toArray(),
     jobs.find({ 'callback.state': 'pending', 'callback.nextAt': ago }, { projection }).limit(BATCH).toArray(),
+    batchCallbacks.find({ state: 'pending', nextAt: ago }, { projection }).limit(BATCH).toArray(),
   ]);
-  return { accounts, running, callbacks };
+  return { accounts, running, callbacks: [...ofJobs, ...ofBatches] };
 }

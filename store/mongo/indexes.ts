@@ -1,6 +1,7 @@
 import { MongoServerError } from 'mongodb';
 import { ACCOUNT_INDEXES, ENTRY_INDEXES, GRANT_INDEXES } from '../accounts/accountDocs.ts';
 import { PASSKEY_INDEXES, SECURITY_EVENT_INDEXES, USED_CODE_INDEXES } from '../accounts/securityDocs.ts';
+import { BATCH_CALLBACK_INDEXES, BATCH_INDEXES } from '../batches/batchDocs.ts';
 import { PAYMENT_INDEXES } from '../billing/paymentDocs.ts';
 import { USAGE_DAY_INDEXES } from '../billing/usageDocs.ts';
 import {
@@ -56,6 +57,7 @@ export const OBSOLETE_INDEXES: Readonly<Record<string, readonly string[]>> = {
   calls: ['accountId_1_requestId_1', 'accountId_1_keyId_1_startedAt_-1__id_-1'],
   deviceCodes: ['deviceCode_1', 'userCode_1'],
   grants: ['accountId_1_at_-1'],
+  jobs: ['accountId_1_createdAt_-1__id_-1', 'accountId_1_state_1_createdAt_-1__id_-1', 'queue', 'queued'],
   payments: ['accountId_1_paidAt_-1'],
 };
 
@@ -103,6 +105,8 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.results.createIndexes(RESULT_INDEXES),
     store.callContents.createIndexes(CALL_CONTENT_INDEXES),
     store.jobs.createIndexes(JOB_INDEXES),
+    store.batches.createIndexes(BATCH_INDEXES),
+    store.batchCallbacks.createIndexes(BATCH_CALLBACK_INDEXES),
     store.refusals.createIndexes(REFUSAL_INDEXES),
     store.refusalDays.createIndexes(REFUSAL_DAY_INDEXES),
     store.apiKeys.createIndexes(API_KEY_INDEXES),

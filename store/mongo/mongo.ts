@@ -12,6 +12,7 @@ import {
 import { traceCommands } from '../../platform/trace.ts';
 import type { AccountDoc, EntryDoc, ExportLeaseDoc, GrantDoc } from '../accounts/accountDocs.ts';
 import type { MasterKeyDoc, PasskeyDoc, SecurityEventDoc, UsedCodeDoc } from '../accounts/securityDocs.ts';
+import type { BatchCallbackDoc, BatchDoc } from '../batches/batchDocs.ts';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { UsageDayDoc } from '../billing/usageDocs.ts';
 import type { ApiProcessDoc, CallContentDoc, CallDoc, ResultPieceDoc } from '../calls/callDocs.ts';
@@ -59,6 +60,8 @@ export interface Store extends Transactions {
   results: Collection<ResultPieceDoc>;
   callContents: Collection<CallContentDoc>;
   jobs: Collection<JobDoc>;
+  batches: Collection<BatchDoc>;
+  batchCallbacks: Collection<BatchCallbackDoc>;
   callbackSecrets: Collection<CallbackSecretDoc>;
   refusals: Collection<RefusalDoc>;
   refusalDays: Collection<RefusalDayDoc>;
@@ -149,6 +152,8 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     results: db.collection('results'),
     callContents: db.collection('callContents'),
     jobs: db.collection('jobs'),
+    batches: db.collection('batches'),
+    batchCallbacks: db.collection('batchCallbacks'),
     callbackSecrets: db.collection('callbackSecrets'),
     refusals: db.collection('refusals'),
     refusalDays: db.collection('refusalDays'),

@@ -1,0 +1,71 @@
+import type Router from '@koa/router';
+import { listCallbacks } from '../../store/batches/batchCallbacks.ts';
+import { createBatches } from '../../store/batches/batches.ts';
+import { createBatchRows } from '../../store/batches/batchRows.ts';
+import { cancelWaiting, countEnded } from '../../store/batches/countEnded.ts';
+import { createRowInputs } from '../../store/batches/rowInputs.ts';
+import { createRowOutputs } from '../../store/batches/rowOutputs.ts';
+import { createResults, mongodbPieces } from '../../store/calls/results.ts';
+import { createAuthenticate } from '../auth/authenticate.ts';
+import type { ToolCallService } from '../calls/run.ts';
+import type { ApiCore } from '../core.ts';
+import type { State } from '../http/context.ts';
+import { createServe } from '../http/operation.ts';
+import type { JobArea } from '../jobs/area.ts';
+import { batchRoutes } from './batchRoutes.ts';
+import { createBatchService } from './batchService.ts';
+import { createCheckRows } from './checkRows.ts';
+
+type Services = Pick<JobArea, 'jobWorkflow' | 'storage' | 'egress'> & { toolCallService: ToolCallService };
+
+/** Milliseconds for which a request cancels rows; the queue of the account cancels the others. */
+const CANCEL_MS = 8000;
+
+/** Creates batches: many calls in one request. */
+export function createBatchesArea(core: ApiCore, services: Services) {
+  const {
+    env,
+    registry,
+    store,
+    keyring,
+    accounts,
+    apiKeys,
+    limits,
+    publicUrl,
+    onError,
+    attention,
+    stopping,
+  } = core;
+  const { toolCallService, jobWorkflow, storage, egress } = services;
+  const { rateLimit, onFailure } = limits;
+  const inputs = createRowInputs(store, createResults(mongodbPieces(store), keyring), keyring);
+  const batches = createBatchService({
+    batches: createBatches(store, jobWorkflow.startCallback),
+    rows: createBatchRows(store),
+    checkRows: createCheckRows({ registry, toolCallService, inputs, limits: env }),
+    toolCallService,
+    storage,
+    count: (batchId) => countEnded(store, batchId),
+    cancelWaiting: (batch) => cancelWaiting(store, batch, Date.now() + CANCEL_MS),
+    workflow: jobWorkflow,
+    keyring,
+    egress,
+    publicUrl,
+    onError,
+  });
+  return {
+    routes(router: Router<State>) {
+      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
+      batchRoutes(router, {
+        registry,
+        batches,
+        outputs: createRowOutputs(store, keyring),
+        listCallbacks: (batchId, page) => listCallbacks(store, batchId, page),
+        stopping,
+        authenticate,
+        rateLimit,
+        serve: createServe(router, { authenticate, rateLimit }),
+      });
+    },
+  };
+}

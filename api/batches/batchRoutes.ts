@@ -1,0 +1,170 @@
+import type Router from '@koa/router';
+import { createSemaphorePerHolder } from '../../platform/semaphores.ts';
+import {
+  type BatchOptions,
+  type BatchQuery,
+  batchOptions,
+  batchQuery,
+  CSV_TYPE,
+  cancelBatch,
+  createBatch,
+  getBatch,
+  type JsonEnvelope,
+  listBatchCallbacks,
+  listBatches,
+  MAX_BATCH_BYTES,
+  NDJSON_TYPE,
+  pauseBatch,
+  resumeBatch,
+} from '../../schemas/batches.ts';
+import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { callbackRow } from '../../store/batches/batchCallbacks.ts';
+import type { BatchCallbackDoc } from '../../store/batches/batchDocs.ts';
+import { batchRow } from '../../store/batches/batchRow.ts';
+import type { Page, PageRequest } from '../../store/mongo/pages.ts';
+import { idempotencyKey, maxCredits } from '../calls/callHeaders.ts';
+import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
+import { isOfType, receiveBody } from '../http/body.ts';
+import type { Context, State } from '../http/context.ts';
+import { parseQuery, type Serve } from '../http/operation.ts';
+import type { TakeTokens } from '../http/rateLimit.ts';
+import { createValidator } from '../http/validator.ts';
+import type { BatchRequest, BatchService } from './batchService.ts';
+import { csvRows } from './csvRows.ts';
+import { type DownloadDependencies, downloadRoutes } from './downloadRoutes.ts';
+import { eventRoutes } from './eventRoutes.ts';
+import { type Envelope, jsonRows } from './jsonRows.ts';
+import { ndjsonRows } from './ndjsonRows.ts';
+
+interface Dependencies extends Pick<DownloadDependencies, 'registry' | 'outputs'> {
+  batches: BatchService;
+  /** Authenticates by API key. */
+  authenticate(ctx: Context): Promise<void>;
+  rateLimit: TakeTokens;
+  serve: Serve;
+  listCallbacks(batchId: string, page: PageRequest): Promise<Page<BatchCallbackDoc>>;
+  /** Aborted when the process stops. */
+  stopping: AbortSignal;
+}
+
+/** How the body of a request is read. */
+type Format = Pick<BatchRequest, 'about' | 'rows' | 'options'>;
+
+/** Bytes of a line or of an element in addition to those of the tool's input. */
+const EXTRA_BYTES = 16_384;
+/** Maximum time to receive a body, in milliseconds; that of the server. */
+const RECEIVE_MS = 60_000;
+/** Bodies of an account that a process receives at the same time, and how long further ones wait. */
+const UPLOADS = { most: 2, waitMs: 10_000, retryAfter: 5 } as const;
+
+/** Registers the operations of batches. */
+export function batchRoutes(router: Router<State>, deps: Dependencies): void {
+  const { registry, batches, authenticate, rateLimit, serve } = deps;
+  const validateQuery = createValidator()<BatchQuery>(batchQuery);
+  const validateEnvelope = createValidator()<JsonEnvelope>(batchOptions);
+  const uploads = createSemaphorePerHolder(UPLOADS.most);
+  const longest =
+    EXTRA_BYTES +
+    Math.max(...[...registry.values()].map(({ limits }) => limits.bodyBytes ?? DEFAULT_BODY_BYTES));
+
+  function jsonFormat(ctx: Context): Format {
+    const [option] = Object.keys(ctx.query);
+    if (option !== undefined)
+      throw invalidInput([{ pointer: `/${option}`, message: 'is a field of the body with JSON' }]);
+    const envelope: Envelope = new Map();
+    return {
+      about: { type: 'json' },
+      rows: (chunks) => jsonRows(chunks, envelope, longest),
+      options() {
+        const { tool: _tool, ...options } = validateEnvelope(Object.fromEntries(envelope));
+        return options;
+      },
+    };
+  }
+
+  function formatOf(ctx: Context): Format {
+    if (isOfType(ctx.req, 'application/json')) return jsonFormat(ctx);
+    const query = validateQuery(parseQuery(ctx, batchQuery));
+    const { tool: name, ...options } = query;
+    const asked: BatchOptions = options;
+    if (isOfType(ctx.req, NDJSON_TYPE)) {
+      if (name !== undefined) throw invalidInput([{ pointer: '/tool', message: `is only for ${CSV_TYPE}` }]);
+      return {
+        about: { type: 'ndjson', query },
+        rows: (chunks) => ndjsonRows(chunks, longest),
+        options: () => asked,
+      };
+    }
+    if (!isOfType(ctx.req, CSV_TYPE))
+      throw new ServiceError('unsupported_media_type', {
+        detail: `The body must be application/json, ${NDJSON_TYPE} or ${CSV_TYPE} in UTF-8, without Content-Encoding.`,
+      });
+    if (name === undefined)
+      throw invalidInput([{ pointer: '/tool', message: `is required with ${CSV_TYPE}` }]);
+    const tool = registry.get(name);
+    if (tool === undefined) throw new ServiceError('unknown_tool');
+    return {
+      about: { type: 'csv', query },
+      rows: (chunks) => csvRows(chunks, tool, longest),
+      options: () => asked,
+    };
+  }
+
+  async function accept(ctx: Context, format: Format): Promise<void> {
+    const { caller, requestId } = ctx.state;
+    const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
+    using _slot = await uploads
+      .acquire(caller.account._id, AbortSignal.timeout(UPLOADS.waitMs))
+      .catch((error) => {
+        throw new ServiceError('rate_limited', {
+          detail: `At most ${UPLOADS.most} batches of an account are received at the same time.`,
+          retryAfter: UPLOADS.retryAfter,
+          cause: error,
+        });
+      });
+    const chunks = receiveBody(ctx, MAX_BATCH_BYTES, false, RECEIVE_MS);
+    const { row, isReplay } = await batches.create({
+      caller,
+      requestId,
+      idempotencyKey: key,
+      max,
+      chunks,
+      ...format,
+    });
+    ctx.status = createBatch.success.status;
+    ctx.set('Location', `/api/v1/batches/${row.id}`);
+    ctx.set('X-Credits-Cost', String(row.credits.total));
+    ctx.set('X-Credits-Charged', '0');
+    if (isReplay) ctx.set('Idempotent-Replayed', 'true');
+    ctx.body = row;
+  }
+
+  async function authorize(ctx: Context): Promise<void> {
+    await authenticate(ctx);
+    ctx.set('Cache-Control', 'no-store');
+    await rateLimit(ctx, () => {
+      if (ctx.state.caller.key?.scope !== createBatch.auth) throw new ServiceError('insufficient_scope');
+    });
+  }
+
+  router.post(createBatch.path, async (ctx) => {
+    await authorize(ctx);
+    await accept(ctx, formatOf(ctx));
+  });
+  downloadRoutes(router, { ...deps, authorize });
+  eventRoutes(router, { ...deps, authorize });
+
+  serve(listBatches, ({ caller, query: { state, ...page } }) => batches.list(caller, state, page));
+  serve(getBatch, async ({ caller, id }) => batchRow(await batches.find(caller, id)));
+  serve(listBatchCallbacks, async ({ caller, id, query }) => {
+    await batches.find(caller, id);
+    const { items, nextCursor } = await deps.listCallbacks(id, query);
+    return { items: items.map(callbackRow), nextCursor };
+  });
+  serve(pauseBatch, ({ caller, id }) => batches.pause(caller, id));
+  serve(resumeBatch, ({ caller, id, body }) => batches.resume(caller, id, body.maxCredits));
+  serve(cancelBatch, async ({ caller, id }) => {
+    await batches.cancel(caller, id);
+    return undefined;
+  });
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import type { ClientSession } from 'mongodb';
+import type { BatchCallbackRow, BatchEvent } from '../../schemas/batches.ts';
+import type { CallbackDoc } from '../jobs/jobDocs.ts';
+import type { Store } from '../mongo/mongo.ts';
+import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
+import type { BatchCallbackDoc, BatchDoc } from './batchDocs.ts';
+import { batchRow } from './batchRow.ts';
+
+const PREFIX = 'cbk_';
+
+/** Whether an id is that of a batch's callback; those of jobs' callbacks are ids of jobs. */
+export const isBatchCallback = (id: string): boolean => id.startsWith(PREFIX);
+
+/** Stores the callback of a change, in the transaction of the change. @returns its id; null if none was requested */
+export async function storeCallback(
+  { batchCallbacks }: Pick<Store, 'batchCallbacks'>,
+  event: BatchEvent,
+  batch: BatchDoc,
+  session: ClientSession,
+): Promise<string | null> {
+  const { _id: batchId, accountId, callbackUrl, deleteAt } = batch;
+  if (callbackUrl === null) return null;
+  const now = new Date();
+  const id = `${PREFIX}${randomUUID()}`;
+  const row: BatchCallbackDoc = {
+    _id: id,
+    batchId,
+    accountId,
+    event,
+    data: JSON.stringify(batchRow(batch)),
+    createdAt: now,
+    url: callbackUrl,
+    state: 'pending',
+    attempts: 0,
+    statusCode: null,
+    error: null,
+    nextAt: now,
+    deleteAt,
+  };
+  await batchCallbacks.insertOne(row, { session });
+  return id;
+}
+
+/** Records an attempt of a callback. */
+export async function recordAttempt(
+  { batchCallbacks }: Pick<Store, 'batchCallbacks'>,
+  id: string,
+  attempt: Omit<CallbackDoc, 'url'>,
+): Promise<void> {
+  await batchCallbacks.updateOne({ _id: id, state: 'pending' }, { $set: attempt });
+}
+
+/** Returns a page of the callbacks of a batch, newest first. */
+export const listCallbacks = (
+  { batchCallbacks }: Pick<Store, 'batchCallbacks'>,
+  batchId: string,
+  page: PageRequest,
+): Promise<Page<BatchCallbackDoc>> =>
+  pageByTime('callbacks', (condition) => batchCallbacks.find({ batchId, ...condition }), 'createdAt', page);
+
+/** A callback as its owner sees it. */
+export function callbackRow({ _id: id, ...callback }: BatchCallbackDoc): BatchCallbackRow {
+  const { event, createdAt, url, state, attempts, statusCode, error } = callback;
+  return {
+    id,
+    event,
+    createdAt: createdAt.toISOString(),
+    url,
+    state: state === 'waiting' ? 'pending' : state,
+    attempts,
+    statusCode,
+    error,
+  };
+}
