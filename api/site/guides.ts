@@ -40,6 +40,7 @@ export const GUIDES = [
       'retries',
       'idempotency',
       'jobs',
+      'batches',
       'files',
       'rate-limits',
       'billing',
