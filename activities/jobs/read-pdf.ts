@@ -1,69 +1,42 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import { limitBytes } from '../pdf/limitBytes.ts';
-import { cleanText, lockedMetadata, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
-import { rebuild } from '../pdf/rebuild.ts';
+import { lockedMetadata, type Obstacle, type PdfMetadata, UNPACKED_BYTES } from '../pdf/metadata.ts';
+import { countPages, readWithPdfjs } from '../pdf/pdfjs.ts';
+import { endsBeforeTrailer, onlyInfo, rebuild, withoutEncryption } from '../pdf/rebuild.ts';
 import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';
-import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 
 /** Result of reading a file with pdf.js. */
 export type PdfReading =
   | { kind: 'read'; metadata: PdfMetadata }
-  /** Opening the file needs a password. */
-  | { kind: 'locked'; pageCount: number | null }
+  /** The file is encrypted and cannot be opened. */
+  | { kind: 'locked'; pageCount: number | null; obstacle: Obstacle }
   | { kind: 'unreadable'; code: 'corrupt_source' | 'unsupported_source' };
-
-const { getDocument, PasswordException, VerbosityLevel } = await withoutWarnings(
-  () => import('pdfjs-dist/legacy/build/pdf.mjs'),
-);
-
-async function read(data: Uint8Array<ArrayBuffer>): Promise<PdfMetadata> {
-  const task = getDocument({ data, verbosity: VerbosityLevel.ERRORS, useWorkerFetch: false });
-  try {
-    const document = await task.promise;
-    const { numPages } = document;
-    if (!Number.isInteger(numPages) || numPages < 0) throw new RangeError(`${numPages} pages`);
-    const { info } = await document.getMetadata();
-    const entries = new Map<string, unknown>(Object.entries(info));
-    return {
-      title: cleanText(entries.get('Title')),
-      author: cleanText(entries.get('Author')),
-      subject: cleanText(entries.get('Subject')),
-      producer: cleanText(entries.get('Producer')),
-      pageCount: numPages,
-      encrypted: typeof entries.get('EncryptFilterName') === 'string',
-    };
-  } finally {
-    await task.destroy();
-  }
-}
-
-/** Reads one version of a file. @throws ServiceError source_too_large */
-async function attempt(
-  bytes: Uint8Array<ArrayBuffer>,
-  unpackedBytes: number,
-): Promise<PdfMetadata | 'locked' | null> {
-  using limit = limitBytes(unpackedBytes);
-  try {
-    return await withoutWarnings(() => read(bytes));
-  } catch (error) {
-    if (error instanceof PasswordException) return 'locked';
-    if (limit.exceeded)
-      throw new ServiceError('source_too_large', {
-        detail: 'The decompressed content of the file is larger than this tool allows.',
-      });
-    return null;
-  }
-}
 
 /** Reads the first rebuilt copy of a file that can be opened and has a page. */
 async function readRebuilt(given: Uint8Array, unpackedBytes: number): Promise<PdfMetadata | null> {
   for (const { bytes, encrypted } of rebuild(given)) {
-    const metadata = await attempt(bytes, unpackedBytes);
+    const metadata = await readWithPdfjs(bytes, unpackedBytes);
     if (metadata === null || metadata === 'locked' || metadata.pageCount === 0) continue;
-    return encrypted ? lockedMetadata(metadata.pageCount) : metadata;
+    return encrypted ? lockedMetadata(metadata.pageCount, 'damaged') : metadata;
   }
   return null;
 }
+
+/** Adds the texts of an information dictionary to which nothing refers, because the file ends too early. */
+async function withLostInfo(
+  metadata: PdfMetadata,
+  given: Uint8Array,
+  unpackedBytes: number,
+): Promise<PdfMetadata> {
+  if (!endsBeforeTrailer(given)) return metadata;
+  const { bytes, encrypted } = onlyInfo(given);
+  const { pageCount, claims } = metadata;
+  if (encrypted) return lockedMetadata(pageCount, 'damaged');
+  const info = bytes === null ? null : await readWithPdfjs(bytes, unpackedBytes);
+  return info === null || info === 'locked' ? metadata : { ...info, pageCount, claims };
+}
+
+const hasText = ({ title, author, subject, producer }: PdfMetadata): boolean =>
+  [title, author, subject, producer].some((text) => text !== null);
 
 /**
  * Reads a PDF with pdf.js.
@@ -79,11 +52,31 @@ export default async function readPdf(
 ): Promise<PdfReading> {
   const { bytes, start } = readSource(source);
   if (!mayBePdf(start)) throw new ServiceError('unsupported_source');
-  const reading = source.rebuilt
-    ? await readRebuilt(bytes, unpackedBytes)
-    : await attempt(bytes, unpackedBytes);
-  if (reading === 'locked') return { kind: 'locked', pageCount: linearizedPages(start, source.size) };
-  if (reading === null)
-    return { kind: 'unreadable', code: hasHeader(start) ? 'corrupt_source' : 'unsupported_source' };
-  return { kind: 'read', metadata: reading };
+  const unreadable: PdfReading = {
+    kind: 'unreadable',
+    code: hasHeader(start) ? 'corrupt_source' : 'unsupported_source',
+  };
+  if (source.rebuilt) {
+    const metadata = await readRebuilt(bytes, unpackedBytes);
+    return metadata === null ? unreadable : { kind: 'read', metadata };
+  }
+  const reading = await readWithPdfjs(bytes, unpackedBytes);
+  // pdf.js has taken the bytes.
+  const again = () => readSource(source).bytes;
+  if (reading !== null && reading !== 'locked') {
+    const metadata = hasText(reading) ? reading : await withLostInfo(reading, again(), unpackedBytes);
+    return { kind: 'read', metadata };
+  }
+  if (reading === null && endsBeforeTrailer(again())) {
+    const metadata = await readRebuilt(again(), unpackedBytes);
+    if (metadata !== null) return { kind: 'read', metadata };
+  }
+  const plain = withoutEncryption(again());
+  const pageCount = plain === null ? null : await countPages(plain, unpackedBytes);
+  if (reading === 'locked') {
+    const linearized = linearizedPages(start, source.size);
+    return { kind: 'locked', pageCount: linearized ?? pageCount, obstacle: 'password_required' };
+  }
+  if (pageCount === null) return unreadable;
+  return { kind: 'locked', pageCount, obstacle: 'unsupported_encryption' };
 }

@@ -12,6 +12,7 @@ interface OwnerEntries {
 
 const HASHES = ['sha256', 'sha384', 'sha512'] as const;
 const MIN_ROUNDS = 64;
+const NO_VECTOR = Buffer.alloc(16);
 
 /** Hashes the empty owner password with algorithm 2.B, or with SHA-256 alone in revision 5 (ISO 32000-2, 7.6.4.3.4). */
 function hashOf(salt: Buffer, user: Buffer, revision: number): Buffer {
@@ -37,13 +38,16 @@ export function keyOfEmptyOwnerPassword({ revision, o, u, oe }: OwnerEntries): B
   const user = u.subarray(0, 48);
   if (!hashOf(o.subarray(32, 40), user, revision).equals(o.subarray(0, 32))) return null;
   const key = hashOf(o.subarray(40, 48), user, revision);
-  return createDecipheriv('aes-256-cbc', key, Buffer.alloc(16))
-    .setAutoPadding(false)
-    .update(oe.subarray(0, 32));
+  return createDecipheriv('aes-256-cbc', key, NO_VECTOR).setAutoPadding(false).update(oe.subarray(0, 32));
 }
 
-/** Decrypts a string that was encrypted with the crypt filter method AESV3. @throws Error when it is damaged */
-export function decryptString(key: Buffer, data: Buffer): Buffer {
-  const decipher = createDecipheriv('aes-256-cbc', key, data.subarray(0, 16));
-  return Buffer.concat([decipher.update(data.subarray(16)), decipher.final()]);
+/**
+ * Returns the entries U and UE of revision 5 with which a file of this key opens without a password (ISO 32000-2, 7.6.4.4.7,
+ * algorithm 8, with the hash of revision 5).
+ */
+export function entriesOfEmptyUserPassword(key: Buffer): { u: Buffer; ue: Buffer } {
+  const salt = Buffer.alloc(8);
+  const hash = createHash('sha256').update(salt).digest();
+  const cipher = createCipheriv('aes-256-cbc', hash, NO_VECTOR).setAutoPadding(false);
+  return { u: Buffer.concat([hash, salt, salt]), ue: cipher.update(key) };
 }

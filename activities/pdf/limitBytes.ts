@@ -1,6 +1,8 @@
 /** An allocation limit, which applies until it is disposed of. */
-interface ByteLimit extends Disposable {
+export interface ByteLimit extends Disposable {
   readonly exceeded: boolean;
+  /** Allows further bytes, unless the limit was exceeded. */
+  allow(bytes: number): void;
 }
 
 /**
@@ -29,6 +31,9 @@ export function limitBytes(bytes: number): ByteLimit {
   return {
     get exceeded() {
       return left < 0;
+    },
+    allow(more) {
+      if (left >= 0) left += more;
     },
     [Symbol.dispose]() {
       globalThis.Uint8Array = original;

@@ -2,9 +2,24 @@
 const OBJECT = /\b(\d{1,10})\s{1,4}(\d{1,5})\s{1,4}obj\b/g;
 const CATALOG = /\/Type\s{0,20}\/Catalog\b/;
 /** Entries by which the information dictionary is recognised, because few other dictionaries have them. */
-const INFO = /\/(?:Producer|Creator)\b/;
+export const INFO_KEYS = ['Producer', 'Creator'];
+/** Further entries of information dictionaries. Other dictionaries that have them have one of the entries below, too. */
+export const COMMON_KEYS = ['Title', 'Author', 'Subject', 'ModDate'];
+export const OTHER_KEYS = ['Type', 'Subtype', 'Parent', 'Params', 'EF', 'S', 'A', 'Dest', 'T', 'K'];
+const entryOf = (keys: readonly string[]) => new RegExp(`/(?:${keys.join('|')})\\b`);
+const INFO = entryOf(INFO_KEYS);
+const COMMON = entryOf(COMMON_KEYS);
+const OTHER = entryOf(OTHER_KEYS);
 /** Entry of a trailer: a reference to the encryption dictionary, or the dictionary itself. */
-const ENCRYPTION = /\/Encrypt\s{0,20}(?:\d|<<)/;
+const ENCRYPTION = /\/Encrypt\s{0,20}(?:\d|<<)/g;
+/** Entry of an encryption dictionary, by which a file is recognised that ends before its trailer. */
+const SECURITY_HANDLER = /\/Filter\s{0,20}\/(?:Standard|Adobe\.PubSec|Adobe\.PPKLite)\b/;
+/** The end of an object, and what follows it. */
+const END = /\bendobj\b[\s\S]*/;
+/** Largest number of characters of an information dictionary that is looked for. */
+const INFO_LENGTH = 1_000_000;
+/** Entry of a trailer: a reference to the information dictionary. */
+const INFO_REFERENCE = /\/Info\s{1,20}\d/;
 /** Words that begin a cross-reference table and a trailer. Between both, readers look for no objects. */
 const TABLE = /\b(?:xref|trailer)\b/g;
 const PAGE = /\/Type\s{0,20}\/Page\b/;
@@ -41,8 +56,32 @@ ${OWN_PAGES} 0 obj
 endobj
 `;
 
-/** Finds objects outside of object streams by their entries. Of several objects with the same number, the last one counts. */
-function findObjects(text: string): FoundObjects {
+const asText = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+const asBytes = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'latin1'));
+
+/** Whether the file ends before a trailer that could refer to its information dictionary, like an interrupted download. */
+export function endsBeforeTrailer(bytes: Uint8Array): boolean {
+  const text = asText(bytes);
+  const rest = text.slice(text.lastIndexOf('endobj'));
+  return !rest.includes('startxref') && !INFO_REFERENCE.test(text);
+}
+
+/**
+ * Returns a copy of an encrypted file that readers take for a plain one; null if the file is not encrypted. Its page tree can be
+ * read in its references, numbers and names, which are not encrypted. Texts and streams are unreadable.
+ */
+export function withoutEncryption(bytes: Uint8Array): Uint8Array<ArrayBuffer> | null {
+  const text = asText(bytes);
+  const copy = text.replaceAll(ENCRYPTION, (entry) => entry.replace('/Encrypt', '/Ignored'));
+  return copy === text ? null : asBytes(copy);
+}
+
+/**
+ * Returns the objects outside of object streams by their references. Of several objects with the same number, the last one
+ * counts.
+ */
+function bodiesOf(text: string): [reference: string, body: string][] {
   const bodies = new Map<string, string>();
   const headers = [...text.matchAll(OBJECT)];
   for (const [at, { index, 1: number, 2: generation }] of headers.entries()) {
@@ -50,19 +89,54 @@ function findObjects(text: string): FoundObjects {
     bodies.delete(reference);
     bodies.set(reference, text.slice(index, headers[at + 1]?.index));
   }
-  const all = [...bodies];
-  const last = (wanted: (body: string) => boolean) => all.findLast(([, body]) => wanted(body))?.[0] ?? null;
+  return [...bodies];
+}
+
+/** Finds the information dictionary by its entries. */
+function findInfo(
+  bodies: readonly [reference: string, body: string][],
+): [reference: string, body: string] | undefined {
+  const heads = bodies.map(([reference, body]): [string, string] => [
+    reference,
+    body.slice(0, INFO_LENGTH).replace(END, ''),
+  ]);
+  return (
+    heads.findLast(([, head]) => INFO.test(head) && !CATALOG.test(head)) ??
+    heads.findLast(([, head]) => COMMON.test(head) && !OTHER.test(head))
+  );
+}
+
+/** Finds objects by their entries. */
+function findObjects(text: string): FoundObjects {
+  const all = bodiesOf(text);
+  const last = (wanted: (body: string) => boolean) => all.findLast(([, body]) => wanted(body));
   const every = (wanted: (body: string) => boolean) =>
     all.filter(([, body]) => wanted(body)).map(([reference]) => reference);
-  const root = last((body) => KIDS.test(body) && !/\/Parent\b/.test(body)) ?? '';
-  const children = (KIDS.exec(bodies.get(root) ?? '')?.[1] ?? '').match(REFERENCE) ?? [];
+  const root = last((body) => KIDS.test(body) && !/\/Parent\b/.test(body));
+  const children = (KIDS.exec(root?.[1] ?? '')?.[1] ?? '').match(REFERENCE) ?? [];
   const typed = every((body) => PAGE.test(body));
   const sized = every((body) => PAGE_SIZE.test(body) && !KIDS.test(body));
   return {
-    catalog: last((body) => CATALOG.test(body)),
-    info: last((body) => INFO.test(body) && !CATALOG.test(body)),
+    catalog: last((body) => CATALOG.test(body))?.[0] ?? null,
+    info: findInfo(all)?.[0] ?? null,
     pages: [typed, sized, children].find(({ length }) => length > 0) ?? [],
   };
+}
+
+/** Whether the file has an encryption dictionary, or a reference to one. */
+export const seemsEncrypted = (bytes: Uint8Array): boolean => isEncrypted(asText(bytes));
+
+const isEncrypted = (text: string): boolean => text.search(ENCRYPTION) >= 0 || SECURITY_HANDLER.test(text);
+
+/**
+ * Returns a PDF that has nothing but the information dictionary of a file whose trailer is missing; null if there is none.
+ */
+export function onlyInfo(bytes: Uint8Array): { bytes: Uint8Array<ArrayBuffer> | null; encrypted: boolean } {
+  const text = asText(bytes);
+  const [reference, body] = findInfo(bodiesOf(text)) ?? [];
+  const pages = pageTree(['1 0 R']);
+  const file = `%PDF-1.7\n${body}\nendobj\n${pages}trailer\n<< /Root ${OWN_CATALOG} 0 R /Info ${reference} >>\n`;
+  return { bytes: body === undefined ? null : asBytes(file), encrypted: isEncrypted(text) };
 }
 
 /**
@@ -71,15 +145,15 @@ function findObjects(text: string): FoundObjects {
  * in qpdf. Copies that the objects of the file do not permit are omitted.
  */
 export function* rebuild(bytes: Uint8Array): Generator<Rebuilt> {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  const encrypted = ENCRYPTION.test(text);
+  const text = asText(bytes);
+  const encrypted = isEncrypted(text);
   const { catalog, info, pages } = findObjects(text);
   const body = text.replaceAll(TABLE, (word) => ' '.repeat(word.length));
   const describe = encrypted || info === null ? '' : `/Info ${info}`;
   const finish = (root: string, objects = ''): Rebuilt => {
     const trailer = `trailer\n<< /Root ${root} ${describe} >>\nstartxref\n0\n%%EOF\n`;
     return {
-      bytes: Uint8Array.from(Buffer.from(`${body}\nendobj\n${objects}${trailer}`, 'latin1')),
+      bytes: asBytes(`${body}\nendobj\n${objects}${trailer}`),
       encrypted,
     };
   };

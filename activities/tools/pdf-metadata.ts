@@ -9,7 +9,7 @@ import { openScratch } from '../runtime/scratchFile.ts';
 
 /** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 200;
-/** Time limit in milliseconds for further attempts to read a file that pdf.js cannot open. */
+/** Time limit in milliseconds of each further attempt to read a file that pdf.js cannot open. */
 const SALVAGE_MS = 4000;
 
 /** Streams the file to disk to save memory, and reads it in a child process. */
@@ -42,18 +42,18 @@ export async function run(
   if (reading.kind === 'read') return reading.metadata;
 
   // If a further attempt fails, the result of the first attempt is returned.
-  const again = { signal, deadline: Math.min(limits.deadline, Date.now() + SALVAGE_MS) };
+  const again = () => ({ signal, deadline: Math.min(limits.deadline, Date.now() + SALVAGE_MS) });
   const orNull = (error: unknown) => {
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
     return null;
   };
-  const salvaged = await offload<typeof salvagePdf>('salvage-pdf', source, again).catch(orNull);
+  const salvaged = await offload<typeof salvagePdf>('salvage-pdf', source, again()).catch(orNull);
   if (reading.kind === 'locked') {
-    const found = salvaged ?? lockedMetadata(null);
+    const found = salvaged ?? lockedMetadata(null, reading.obstacle);
     return { ...found, pageCount: reading.pageCount ?? found.pageCount };
   }
   if (salvaged !== null) return salvaged;
-  const rebuilt = await offload<typeof readPdf>('read-pdf', { ...source, rebuilt: true }, again).catch(
+  const rebuilt = await offload<typeof readPdf>('read-pdf', { ...source, rebuilt: true }, again()).catch(
     orNull,
   );
   if (rebuilt?.kind !== 'read') throw new ServiceError(reading.code);

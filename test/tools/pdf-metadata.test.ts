@@ -127,6 +127,10 @@ test.serial(
   },
 );
 
+/** The part of the output about files that can be read and claim nothing, and about those that cannot. */
+const OPEN = { unreadable: null, claims: { pdfA: null, pdfUA: null } };
+const LOCKED = { unreadable: 'password_required', claims: null };
+
 const withTrailer = (trailer: string): Buffer => {
   const text = makePdf({ objects: ONE_PAGE }).toString('latin1');
   return Buffer.from(text.replace(/trailer\n.*>>/, trailer), 'latin1');
@@ -144,7 +148,7 @@ for (const [fault, trailer] of Object.entries(TRAILERS))
     t.like(await outcomeOf(withTrailer(trailer)), {
       code: 'ok',
       pageCount: 1,
-      title: null,
+      title: 'Hello',
       encrypted: false,
     });
     const described = withTrailer(trailer).toString('latin1').replace(`${ONE_PAGE[9]}`, INFO);
@@ -182,7 +186,9 @@ for (const [fault, changes] of Object.entries(DAMAGES))
       text = text.replace(from, to);
     }
     const output = { title: 'Hello', author: null, subject: null, producer: 'Me', pageCount: 1 };
-    t.deepEqual(await outcomeOf(Buffer.from(text, 'latin1')), { code: 'ok', ...output, encrypted: false });
+    t.deepEqual(await outcomeOf(Buffer.from(text, 'latin1')), {
+      ...{ code: 'ok', ...output, encrypted: false, ...OPEN },
+    });
     const locked = text.replace('/Size', '/Encrypt 8 0 R /Size');
     t.like(await outcomeOf(Buffer.from(locked, 'latin1')), { pageCount: 1, title: null, encrypted: true });
   });
@@ -267,7 +273,7 @@ test.serial('all four text fields are returned', async (t) => {
     ([key, text]) => `/${key[0]?.toUpperCase()}${key.slice(1)} (${text})`,
   );
   const bytes = makePdf({ objects: { ...ONE_PAGE, 9: `<< ${entries.join(' ')} >>` } });
-  t.deepEqual(await ask(bytes), { ...texts, pageCount: 1, encrypted: false });
+  t.deepEqual(await ask(bytes), { ...texts, pageCount: 1, encrypted: false, ...OPEN });
   t.deepEqual(await pdfinfoOf(bytes), { ...texts, pageCount: 1, encrypted: false });
 });
 
@@ -299,18 +305,21 @@ for (const [cipher, options] of Object.entries(CIPHERS))
         return readFile(path);
       };
       const hidden = { title: null, author: null, subject: null, producer: null, encrypted: true };
-      t.deepEqual(await ask(await encrypt('secret')), { ...hidden, pageCount: 2 });
+      t.deepEqual(await ask(await encrypt('secret')), { ...hidden, ...LOCKED, pageCount: 2 });
       t.is(await pdfinfo(path), null);
-      t.deepEqual(await ask(await encrypt('secret', '--linearize')), { ...hidden, pageCount: 2 });
+      t.deepEqual(await ask(await encrypt('secret', '--linearize')), { ...hidden, ...LOCKED, pageCount: 2 });
       t.deepEqual(await ask(await encrypt('', '--object-streams=generate')), {
         ...hidden,
+        ...OPEN,
         title: 'Hello',
         pageCount: 2,
       });
       t.like(await pdfinfo(path), { title: 'Hello', pageCount: 2, encrypted: true });
       const packed = ['--object-streams=generate'];
-      t.deepEqual(await ask(await encrypt('secret', ...packed)), { ...hidden, pageCount: null });
-      t.deepEqual(await ask(await encrypt('secret', ...packed, '--linearize')), { ...hidden, pageCount: 2 });
+      t.deepEqual(await ask(await encrypt('secret', ...packed)), { ...hidden, ...LOCKED, pageCount: null });
+      t.deepEqual(await ask(await encrypt('secret', ...packed, '--linearize')), {
+        ...{ ...hidden, ...LOCKED, pageCount: 2 },
+      });
     });
   });
 
@@ -324,14 +333,17 @@ test.serial(
       producer: null,
       encrypted: true,
       pageCount: 1,
+      claims: null,
     };
-    const handlers = [
-      '<< /Filter /Adobe.PubSec /SubFilter /adbe.pkcs7.s4 /V 2 /Length 128 /Recipients [<00>] >>',
-      '<< /Filter /Standard /V 99 /R 99 /O (x) /U (x) /P -1 >>',
-    ];
-    for (const handler of handlers) {
+    const handlers = {
+      certificate_required:
+        '<< /Filter /Adobe.PubSec /SubFilter /adbe.pkcs7.s4 /V 2 /Length 128 /Recipients [<00>] >>',
+      unsupported_encryption: '<< /Filter /Standard /V 99 /R 99 /O (x) /U (x) /P -1 >>',
+    };
+    for (const [unreadable, handler] of Object.entries(handlers)) {
       const trailer = '/Encrypt 6 0 R /ID [<00> <00>]';
-      t.deepEqual(await ask(makePdf({ objects: { ...ONE_PAGE, 6: handler }, trailer })), hidden);
+      const pdf = makePdf({ objects: { ...ONE_PAGE, 6: handler }, trailer });
+      t.deepEqual(await ask(pdf), { ...hidden, unreadable });
     }
   },
 );
