@@ -1,6 +1,9 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import { ServiceError } from '../../schemas/errors.ts';
+import { type ColourChunk, readColourChunks } from './colour.ts';
+import { type Density, readDensity, turnDensity } from './density.ts';
 import type { ImageHeader } from './header.ts';
+import { orientFrames } from './orient.ts';
 import { withoutText } from './pngText.ts';
 
 /** A decoded image in upright orientation, with the properties of the source file that the encoder needs. */
@@ -17,8 +20,10 @@ export interface DecodedImage {
   frames: number;
   /** Colour profile of the samples; null for sRGB. */
   icc: Buffer | null;
-  /** Chroma subsampling of a JPEG, such as "4:2:0"; null for other types. */
-  chromaSubsampling: string | null;
+  /** What a PNG says of its colours besides a profile; empty for other types. */
+  colourChunks: readonly ColourChunk[];
+  /** Density of the upright image; null if the source states none. */
+  density: Density | null;
   /** Milliseconds per frame of an animation. */
   delay: number[];
   /** How often an animation plays; 0 means forever. */
@@ -83,28 +88,30 @@ export async function decodeImage(
   const options = { animated, failOn: 'error', limitInputPixels: pixels } as const;
   try {
     const metadata = await sharp(source, options).metadata();
-    const { space, depth, hasAlpha, delay = [], loop = 0, chromaSubsampling = null } = metadata;
+    const { space, depth, hasAlpha, delay = [], loop = 0, orientation, exif } = metadata;
     const cmyk = space === 'cmyk';
     const deep = depth === 'ushort';
-    let image = sharp(source, { ...options, ignoreIcc: !cmyk });
-    if (!animated) image = image.autoOrient();
+    let pipeline = sharp(source, { ...options, ignoreIcc: !cmyk });
+    if (!animated) pipeline = pipeline.autoOrient();
     // In raw output, sharp drops the alpha channel of greyscale images, so they are decoded as RGBA.
     const greyAlpha = space === 'b-w' && hasAlpha;
-    image = image.toColourspace(cmyk || greyAlpha ? 'srgb' : space);
-    const { data, info } = await withTimeout(image, deadline)
+    pipeline = pipeline.toColourspace(cmyk || greyAlpha ? 'srgb' : space);
+    const { data, info } = await withTimeout(pipeline, deadline)
       .raw({ depth: deep ? 'ushort' : 'uchar' })
       .toBuffer({ resolveWithObject: true });
-    return {
+    const image: DecodedImage = {
       data: deep ? samples16(data) : greyAlpha ? toGreyAlpha(data) : data,
       width: info.width,
       height: info.height / header.frames,
       channels: greyAlpha ? 2 : info.channels,
       frames: header.frames,
       icc: matchingProfile(metadata),
-      chromaSubsampling,
+      colourChunks: header.type === 'png' ? readColourChunks(source) : [],
+      density: turnDensity(readDensity(header.type, source, exif), orientation),
       delay,
       loop,
     };
+    return animated ? { ...image, ...orientFrames(image, orientation ?? 1) } : image;
   } catch (error) {
     if (isTimeout(error)) throw new ServiceError('deadline_exceeded', { cause: error });
     throw new ServiceError('corrupt_source', { cause: error });

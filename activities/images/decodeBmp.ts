@@ -2,6 +2,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { type BmpLayout, readBmpLayout } from './bmpHeader.ts';
 import { decodeRuns } from './bmpRuns.ts';
 import type { DecodedImage } from './decode.ts';
+import { readDensity } from './density.ts';
 import type { ImageHeader } from './header.ts';
 
 type Size = Pick<ImageHeader, 'width' | 'height'>;
@@ -94,7 +95,8 @@ export function decodeBmp(bytes: Buffer, { width, height }: Size): DecodedImage 
     channels,
     frames: 1,
     icc: layout.icc,
-    chromaSubsampling: null,
+    colourChunks: [],
+    density: readDensity('bmp', bytes),
     delay: [],
     loop: 0,
   };

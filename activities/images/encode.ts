@@ -3,7 +3,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { type DecodedImage, isTimeout, withTimeout } from './decode.ts';
 import type { ImageHeader } from './header.ts';
 import type { OutputType } from './imageOutput.ts';
-import { embedProfile } from './profile.ts';
+import { tagImage } from './tags.ts';
 
 /** Quality from 0 to 100 that is visually lossless both in libjpeg and in libwebp. */
 const QUALITY = 90;
@@ -11,7 +11,7 @@ const QUALITY = 90;
 const WEBP_EFFORT = { lossy: 2, lossless: 0 };
 
 /**
- * Encodes an image with its colour profile and no other metadata. A WebP is encoded losslessly if the source was
+ * Encodes an image with what it says of its colours and of its density, and without other metadata. A WebP is encoded losslessly if the source was
  * lossless.
  *
  * @throws ServiceError deadline_exceeded
@@ -19,10 +19,10 @@ const WEBP_EFFORT = { lossy: 2, lossless: 0 };
 export async function encodeImage(
   image: DecodedImage,
   type: OutputType,
-  { lossless }: Pick<ImageHeader, 'lossless'>,
+  { lossless, halvedChroma }: Pick<ImageHeader, 'lossless' | 'halvedChroma'>,
   deadline: number,
 ): Promise<Buffer> {
-  const { data, width, height, channels, frames, icc, delay, loop } = image;
+  const { data, width, height, channels, frames, delay, loop } = image;
   const deep = data instanceof Uint16Array;
   const raw = { width, height: height * frames, channels, ...(frames > 1 ? { pageHeight: height } : {}) };
   const grey = channels <= 2;
@@ -32,7 +32,8 @@ export async function encodeImage(
   else if (type === 'jpeg')
     pipeline.jpeg({
       quality: QUALITY,
-      chromaSubsampling: image.chromaSubsampling?.startsWith('4:4:4') ? '4:4:4' : '4:2:0',
+      // libvips offers nothing between both, so chroma that is halved in one direction only is stored in full.
+      chromaSubsampling: halvedChroma ? '4:2:0' : '4:4:4',
       // Optimized Huffman tables make the file 2 % smaller but take three times as long as the rest of the encoding.
       optimiseCoding: false,
     });
@@ -46,8 +47,7 @@ export async function encodeImage(
       ...(frames > 1 ? { delay, loop } : {}),
     });
   try {
-    const bytes = await pipeline.toBuffer();
-    return icc === null ? bytes : embedProfile(type, bytes, icc, image);
+    return tagImage(type, await pipeline.toBuffer(), image);
   } catch (error) {
     if (isTimeout(error)) throw new ServiceError('deadline_exceeded', { cause: error });
     throw error;

@@ -1,3 +1,7 @@
+import { ServiceError } from '../../schemas/errors.ts';
+import { jpegSegments } from './jpegSegments.ts';
+import { pngChunks } from './pngChunks.ts';
+
 /** Properties of an image, read without decoding it. */
 export interface ImageHeader {
   type: 'png' | 'jpeg' | 'webp' | 'bmp';
@@ -10,6 +14,8 @@ export interface ImageHeader {
   animatedPng: boolean;
   /** Whether the image is compressed without loss; always true for PNG and BMP. */
   lossless: boolean;
+  /** Whether the chroma of a JPEG has at most half the resolution of the luma in both directions, as 4:2:0. */
+  halvedChroma: boolean;
 }
 
 type Size = Omit<ImageHeader, 'type'>;
@@ -20,44 +26,64 @@ const still = (width: number, height: number, lossless: boolean): Size => ({
   frames: 1,
   animatedPng: false,
   lossless,
+  halvedChroma: false,
 });
 
-/** Reads the size of a PNG from IHDR, its first chunk (ISO/IEC 15948). */
-const readPng = (bytes: Buffer): Size | null =>
-  bytes.length >= 24 && bytes.toString('latin1', 12, 16) === 'IHDR'
-    ? {
-        ...still(bytes.readUInt32BE(16), bytes.readUInt32BE(20), true),
-        animatedPng: isAnimatedPng(bytes),
-      }
-    : null;
+/**
+ * Reads the size of a PNG from IHDR, its first chunk (ISO/IEC 15948). Xcode writes another chunk before it, and image data
+ * that PNG readers cannot decompress.
+ */
+function readPng(bytes: Buffer): Size | null {
+  const first = bytes.toString('latin1', 12, 16);
+  if (first === 'CgBI')
+    throw new ServiceError('unsupported_source', {
+      detail:
+        'The file is a PNG that was converted for iOS (CgBI), which is no longer a PNG. Use the original.',
+    });
+  if (first !== 'IHDR' || bytes.length < 24) return null;
+  const size = still(bytes.readUInt32BE(16), bytes.readUInt32BE(20), true);
+  return { ...size, animatedPng: isAnimatedPng(bytes) };
+}
 
 /** Whether an acTL chunk before the first IDAT declares several frames (PNG, Third Edition, 11.3.4.1). */
 function isAnimatedPng(bytes: Buffer): boolean {
-  // A PNG file consists of a signature of 8 bytes and of chunks, each with a length, a type, data and a checksum.
-  for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
-    const kind = bytes.toString('latin1', at + 4, at + 8);
-    if (kind === 'IDAT') return false;
-    if (kind === 'acTL') return bytes.readUInt32BE(at + 8) > 1;
+  for (const { type, data } of pngChunks(bytes)) {
+    if (type === 'IDAT') return false;
+    if (type === 'acTL' && data.length >= 4) return data.readUInt32BE(0) > 1;
   }
   return false;
 }
 
-/** Reads the size of a JPEG: walks its markers up to the first frame header (ITU-T T.81, B.1). */
+/** Markers within the range of frame headers that are not frame headers: DHT, JPG and DAC. */
+const NOT_FRAMES = [0xc4, 0xc8, 0xcc];
+/** Frame headers of baseline, extended and progressive JPEGs with Huffman coding, which all readers know. */
+const COMMON_FRAMES = [0xc0, 0xc1, 0xc2];
+
+/** Reads the size and the subsampling of a JPEG from its first frame header (ITU-T T.81, B.2.2). */
 function readJpeg(bytes: Buffer): Size | null {
-  // Markers within the range of frame headers that are not frame headers: DHT, JPG and DAC.
-  const notFrames = [0xc4, 0xc8, 0xcc];
-  for (let at = 2; at + 9 <= bytes.length; ) {
-    if (bytes[at] !== 0xff) return null;
-    const marker = bytes.readUInt8(at + 1);
-    const hasNoLength = marker === 0xff || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
-    if (!hasNoLength) {
-      if (marker >= 0xc0 && marker <= 0xcf && !notFrames.includes(marker))
-        return still(bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5), false);
-      at += bytes.readUInt16BE(at + 2);
-    }
-    at += marker === 0xff ? 1 : 2;
+  for (const { marker, data } of jpegSegments(bytes)) {
+    if (marker < 0xc0 || marker > 0xcf || NOT_FRAMES.includes(marker)) continue;
+    if (data.length < 6) return null;
+    const bits = data.readUInt8(0);
+    if (bits !== 8 || !COMMON_FRAMES.includes(marker))
+      throw new ServiceError('unsupported_source', {
+        detail:
+          bits === 8
+            ? 'The JPEG is lossless, hierarchical or arithmetic-coded, which few programs read.'
+            : `The JPEG has ${bits} bits per sample; only 8 are supported.`,
+      });
+    const size = still(data.readUInt16BE(3), data.readUInt16BE(1), false);
+    return { ...size, halvedChroma: hasHalvedChroma(data) };
   }
   return null;
+}
+
+/** Compares the sampling factors of the first component, luma, with those of the second and third, chroma. */
+function hasHalvedChroma(frame: Buffer): boolean {
+  if (frame.readUInt8(5) < 3 || frame.length < 15) return false;
+  const [luma = 0, ...chroma] = [7, 10, 13].map((at) => frame.readUInt8(at));
+  const isHalf = (of: (factors: number) => number) => chroma.every((it) => of(luma) >= 2 * of(it));
+  return isHalf((factors) => factors >> 4) && isHalf((factors) => factors & 15);
 }
 
 /**

@@ -4,6 +4,7 @@ import definition from '../../schemas/tools/image-upscale.ts';
 import { downloadFile } from '../download/downloadFile.ts';
 import { type ImageHeader, readImageHeader } from '../images/header.ts';
 import { imageOutput, MAX_SIDE, type OutputType } from '../images/imageOutput.ts';
+import { lossesOf } from '../images/losses.ts';
 import type upscaleJob from '../jobs/upscale.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
@@ -32,7 +33,7 @@ export async function run(
   checkSides(header, factor, type);
   const input = { bytes, header, factor, type, maxPixels, deadline };
   const large = await offload<typeof upscaleJob>('upscale', input, { signal, deadline });
-  return { ...imageOutput(large, type, source), factor };
+  return { ...imageOutput(large, type, source), losses: lossesOf(bytes, header), factor };
 }
 
 function readSupported(bytes: Buffer, factor: number, maxPixels: number) {

@@ -4,6 +4,7 @@ import definition from '../../schemas/tools/watermark-image.ts';
 import { downloadFile } from '../download/downloadFile.ts';
 import { readImageHeader } from '../images/header.ts';
 import { imageOutput } from '../images/imageOutput.ts';
+import { lossesOf } from '../images/losses.ts';
 import type watermark from '../jobs/watermark.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
@@ -37,7 +38,7 @@ export async function run(
     deadline,
   };
   const marked = await offload<typeof watermark>('watermark', input, { signal, deadline });
-  return imageOutput(marked, header.type, source);
+  return { ...imageOutput(marked, header.type, source), losses: lossesOf(bytes, header) };
 }
 
 function readSupported(bytes: Buffer) {

@@ -1,4 +1,5 @@
 import type { ImageHeader } from '../images/header.ts';
+import { jpegSegments } from '../images/jpegSegments.ts';
 
 /** Number of coefficients, lowest frequencies first, whose steps are compared. Encoders agree on these best. */
 const COMPARED = 10;
@@ -8,30 +9,20 @@ const MEAN_STEP = 13.2;
 const LOSSY_WEBP = 0.5;
 
 const DEFINE_TABLES = 0xdb;
-const START_OF_SCAN = 0xda;
 
 /** Returns the mean of the first steps of the quantization table 0, that of luma (ITU-T T.81, B.2.4.1); null if there is none. */
 function meanStep(bytes: Buffer): number | null {
-  for (let at = 2; at + 4 <= bytes.length && bytes[at] === 0xff; ) {
-    const marker = bytes.readUInt8(at + 1);
-    if (marker === START_OF_SCAN) return null;
-    if (marker === 0xff) {
-      at++;
-      continue;
-    }
-    const end = at + 2 + bytes.readUInt16BE(at + 2);
-    for (let table = at + 4; marker === DEFINE_TABLES && table + 65 <= Math.min(end, bytes.length); ) {
-      const size = bytes.readUInt8(table) >> 4 === 0 ? 1 : 2;
-      if ((bytes.readUInt8(table) & 15) === 0 && table + 1 + COMPARED * size <= bytes.length) {
+  for (const { marker, data } of jpegSegments(bytes))
+    for (let at = 0; marker === DEFINE_TABLES && at + 65 <= data.length; ) {
+      const size = data.readUInt8(at) >> 4 === 0 ? 1 : 2;
+      if ((data.readUInt8(at) & 15) === 0) {
         const steps = Array.from({ length: COMPARED }, (_, index) =>
-          bytes.readUIntBE(table + 1 + index * size, size),
+          data.readUIntBE(at + 1 + index * size, size),
         );
         return steps.reduce((sum, step) => sum + step, 0) / COMPARED;
       }
-      table += 1 + 64 * size;
+      at += 1 + 64 * size;
     }
-    at = end;
-  }
   return null;
 }
 

@@ -11,13 +11,16 @@ export default defineTool({
     'compared with the source and mixed with Lanczos interpolation as far as it cannot be confirmed; in smooth and in ' +
     'strongly compressed images that is most of it. The alpha channel is enlarged separately: opaque areas stay opaque, and ' +
     'colours of fully transparent pixels are ignored. The result has the format of the source (PNG for BMP), is rotated according to its EXIF ' +
-    'orientation, and keeps the colour profile but no other metadata. JPEG and lossy WebP are encoded at quality 90. ' +
+    'orientation, and keeps what the source states of its colours (colour profile; cICP, mDCV, cLLI, sRGB, gAMA and cHRM of a ' +
+    'PNG) and of its density (dpi), but no other metadata. JPEG and lossy WebP are encoded at quality 90, with 4:2:0 only if ' +
+    'the source has no finer chroma. A gain map (Ultra HDR) is dropped; `losses` names it. ' +
     '16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All BMP ' +
     'variants of Windows and OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and Huffman or RLE24 ' +
     'compression (`unsupported_source`); transparency of a BMP is read as its header defines it. Limits: 10 MB, and ' +
     '4 megapixels at factor 2 or 1 megapixel at factor 4 according to the header; above that the image is ' +
     '`source_too_large`. A result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP), the limits of ' +
-    'these formats, is `output_too_large`. Animations and other types are `unsupported_source`; damaged files are ' +
+    'these formats, is `output_too_large`. Animations and other types are `unsupported_source`, and so are JPEGs with more than 8 bits per sample or lossless or ' +
+    'arithmetic coding, and PNGs for iOS (CgBI); damaged files are ' +
     '`corrupt_source`. The limit is 60 s in total.',
   price: 30,
   pool: 'heavy',
@@ -42,7 +45,7 @@ export default defineTool({
       ...changedImage('MIME type of the output: that of the source, or `image/png` for a BMP.'),
       factor: { type: 'integer', enum: [2, 4], description: 'Enlargement factor that was applied.' },
     },
-    required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes', 'factor'],
+    required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes', 'losses', 'factor'],
     additionalProperties: false,
   },
   examples: [
@@ -54,6 +57,7 @@ export default defineTool({
         mimeType: 'image/png',
         fileName: 'sail.png',
         sizeBytes: 639,
+        losses: [],
         factor: 2,
       },
     },

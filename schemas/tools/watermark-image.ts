@@ -28,12 +28,15 @@ export default defineTool({
     'Downloads a PNG, JPEG or WebP image, detected by content, and draws text on it: bold and light with a dark ' +
     'outline, in any script and direction, with colour emoji. The letter height is a twentieth of the shorter side, ' +
     'at least 12 pixels. Text that does not fit is wrapped at spaces and, if necessary, reduced in size. Markup is drawn ' +
-    'literally. The result has the format of the source and is rotated according to its EXIF orientation; the colour ' +
-    'profile is kept, other metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and ' +
-    'lossy WebP are encoded at quality 90. 16-bit, greyscale and transparent images keep their type; palettes become ' +
+    'literally. The result has the format of the source and is rotated according to its EXIF orientation. What the source ' +
+    'states of its colours (colour profile; cICP, mDCV, cLLI, sRGB, gAMA and cHRM of a PNG) and of its density (dpi) is kept, ' +
+    'other metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and ' +
+    'lossy WebP are encoded at quality 90, with 4:2:0 only if the source has no finer chroma. In HDR images (cICP with PQ or ' +
+    'HLG) the text has the level of paper. 16-bit, greyscale and transparent images keep their type; palettes become ' +
     'true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG becomes a still ' +
-    'image. Limits: 20 MB, and 40 megapixels in all frames together according to the header; above that the image is ' +
-    '`source_too_large`. Other types are `unsupported_source`; damaged files are `corrupt_source`.',
+    'image. A gain map (Ultra HDR) is dropped; `losses` names it. Limits: 20 MB, and 40 megapixels in all frames together according to the header; above that the image is ' +
+    '`source_too_large`. Other types are `unsupported_source`, and so are JPEGs with more than 8 bits per sample or lossless or ' +
+    'arithmetic coding, and PNGs for iOS (CgBI); damaged files are `corrupt_source`.',
   price: 2,
   pool: 'cpu',
   thread: false,
@@ -72,7 +75,7 @@ export default defineTool({
     properties: {
       ...changedImage('MIME type of the output, which is that of the source.'),
     },
-    required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes'],
+    required: ['fileBase64', 'mimeType', 'fileName', 'sizeBytes', 'losses'],
     additionalProperties: false,
   },
   examples: [
@@ -89,6 +92,7 @@ export default defineTool({
         mimeType: 'image/png',
         fileName: 'sea.png',
         sizeBytes: 346,
+        losses: [],
       },
     },
   ],

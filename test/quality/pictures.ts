@@ -24,7 +24,7 @@ export async function pictureOf(bytes: Buffer): Promise<DecodedImage> {
     .removeAlpha()
     .raw()
     .toBuffer({ resolveWithObject: true });
-  return { ...info, data, frames: 1, icc: null, chromaSubsampling: null, delay: [], loop: 0 };
+  return { ...info, data, frames: 1, icc: null, colourChunks: [], density: null, delay: [], loop: 0 };
 }
 
 /** Crops the middle of a picture, with sides of at most `side` pixels that are multiples of `factor`. */

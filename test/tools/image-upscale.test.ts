@@ -47,7 +47,7 @@ const drawing = (width: number, height: number) =>
 
 const pictureOf = async (image: Sharp): Promise<DecodedImage> => {
   const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
-  return { ...info, data, frames: 1, icc: null, chromaSubsampling: null, delay: [], loop: 0 };
+  return { ...info, data, frames: 1, icc: null, colourChunks: [], density: null, delay: [], loop: 0 };
 };
 
 type Samples = ArrayLike<number>;
