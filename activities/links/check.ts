@@ -11,7 +11,7 @@ import type missingFragments from '../jobs/missing-fragments.ts';
 import { explain, type LinkReport } from './explain.ts';
 
 type Reason = Exclude<LinkReport['reason'], null>;
-type Verdict = Pick<LinkReport, 'statusCode' | 'broken' | 'reason' | 'finalUrl'>;
+type Verdict = Pick<LinkReport, 'statusCode' | 'broken' | 'reason' | 'finalUrl' | 'replacement'>;
 
 interface CheckOptions {
   egress: Guard;
@@ -22,9 +22,17 @@ interface CheckOptions {
   deadline: number;
 }
 
-const REDIRECTS = 5;
-/** HTTP statuses with which servers reject programs, while people in browsers get the page. LinkedIn uses 999. */
-const BLOCKED: ReadonlySet<number> = new Set([401, 403, 429, 999]);
+/** As many as browsers follow (Fetch Standard, HTTP-redirect fetch). */
+const REDIRECTS = 20;
+/** Redirects after which the address of a link should be changed (RFC 9110, 15.4). */
+const PERMANENT: ReadonlySet<number> = new Set([301, 308]);
+/**
+ * HTTP statuses with which servers reject programs, while people in browsers get the page, or people elsewhere (451) or later
+ * (503). Shopify uses 430, LinkedIn 999.
+ */
+const BLOCKED: ReadonlySet<number> = new Set([401, 403, 429, 430, 451, 503, 999]);
+/** Headers with which bot walls mark their answers: of Cloudflare, AWS, DataDome and Sucuri. */
+const WALLS = ['cf-mitigated', 'x-amzn-waf-action', 'x-datadome', 'x-sucuri-block'];
 
 /** Reasons by error code. `reasonOf` distinguishes the kinds of `target_failed`. */
 const REASONS: Partial<Record<ErrorCode, Reason>> = {
@@ -34,11 +42,31 @@ const REASONS: Partial<Record<ErrorCode, Reason>> = {
   target_timeout: 'timeout',
 };
 
-function verdictOf(statusCode: number, finalUrl: string): Verdict {
-  const blocked = BLOCKED.has(statusCode);
-  const broken = statusCode >= 400 && !blocked;
-  return { statusCode, finalUrl, broken, reason: blocked ? 'blocked' : broken ? 'status' : null };
+/** Returns where the permanent redirects at the start of a chain lead; null if there are none. */
+function replacementOf(href: string, { redirects, url }: GuardedResponse): string | null {
+  const permanent = redirects.findIndex(({ status }) => !PERMANENT.has(status));
+  const target = permanent < 0 ? url : redirects[permanent]?.url;
+  return target === undefined || target === href ? null : target;
 }
+
+function verdictOf(href: string, response: GuardedResponse): Verdict {
+  const { status: statusCode, url: finalUrl } = response;
+  const failed = statusCode >= 400;
+  const blocked = failed && (BLOCKED.has(statusCode) || WALLS.some((name) => response.header(name) !== null));
+  return {
+    statusCode,
+    finalUrl,
+    broken: failed && !blocked,
+    reason: blocked ? 'blocked' : failed ? 'status' : null,
+    replacement: failed ? null : replacementOf(href, response),
+  };
+}
+
+/** Whether a second request may succeed, because servers fail so for a moment. */
+export const mayRecover = ({ reason, statusCode }: LinkReport): boolean =>
+  reason === 'timeout' ||
+  reason === 'reset' ||
+  (statusCode !== null && statusCode >= 500 && statusCode < 600);
 
 /** Returns the reason to report for an error; null when the link did not cause the error. */
 function reasonOf(error: unknown): Reason | null {
@@ -96,14 +124,15 @@ async function request(href: string, fragments: readonly string[], options: Chec
       deadline,
     });
     return {
-      verdict: verdictOf(response.status, response.url),
+      verdict: verdictOf(target.url?.href ?? href, response),
       missing: await findMissing(response, fragments, options),
     };
   } catch (error) {
     signal.throwIfAborted();
     const reason = reasonOf(error);
     if (reason === null) throw error;
-    return { verdict: { statusCode: null, finalUrl: null, broken: true, reason }, missing: [] };
+    const nothing = { statusCode: null, finalUrl: null, replacement: null };
+    return { verdict: { ...nothing, broken: true, reason }, missing: [] };
   }
 }
 
@@ -124,7 +153,10 @@ export async function checkLinks(
   const ms = Math.round(performance.now() - startedAt);
   return links.map(({ url, text }, index) => {
     const isMissing = missing.includes(fragments[index] ?? '');
-    const own: Verdict = isMissing ? { ...verdict, broken: true, reason: 'fragment' } : verdict;
+    const replacement = verdict.replacement && verdict.replacement + new URL(url).hash;
+    const own: Verdict = isMissing
+      ? { ...verdict, broken: true, reason: 'fragment', replacement: null }
+      : { ...verdict, replacement };
     return { url, text, ...own, explanation: explain({ ...own, url }), ms };
   });
 }

@@ -28,10 +28,13 @@ export default defineTool({
   description:
     'Downloads a page of at most 5 MB, collects the distinct http and https URLs of its `a` and `area` elements ' +
     '(without fragments, resolved against `<base>`), and checks the first of them in document order, five at a time. ' +
-    'Each link is requested once with GET; only the headers are read, and up to 5 redirects are followed. A link is ' +
+    'Each link is requested with GET; only the headers are read, and up to 20 redirects are followed, as in browsers. A link is ' +
     'broken if its response has a status of 400 or above, if there is no response within 10 s, if its host does not ' +
-    'resolve, or if the connection, the certificate check or the protocol fails. Many servers answer 401, 403, 429 and ' +
-    '999 only to programs: then `broken` is false and `reason` is `blocked`. A link to a non-public address or to a ' +
+    'resolve, or if the connection, the certificate check or the protocol fails. Links without a response in time, with a ' +
+    'closed connection or with a status of 500 to 599 are requested once more at the end, for up to 20 s; then the second ' +
+    'response counts. Many servers answer 401, 403, 429, 430, 451, 503 and 999, or any status with the header of a bot wall, ' +
+    'only to programs, elsewhere or for a while: then `broken` is false and `reason` is `blocked`. `replacement` is the ' +
+    'address to write instead of one that has moved permanently. A link to a non-public address or to a ' +
     'port that browsers block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and the ' +
     'whole call takes at most 60 s. Links without a response by then are left out; `checked` is the number of links that were ' +
     'checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment identifies no ' +
@@ -101,9 +104,9 @@ export default defineTool({
               type: ['string', 'null'],
               enum: [...LINK_REASONS, null],
               description:
-                'Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429 or 999; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was ' +
+                'Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was ' +
                 'not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, ' +
-                '`unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`). Null if the link works.',
+                '`unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works.',
             },
             explanation: {
               type: ['string', 'null'],
@@ -113,13 +116,29 @@ export default defineTool({
               type: ['string', 'null'],
               description: 'URL after redirects, without fragment; null if there was no response.',
             },
+            replacement: {
+              type: ['string', 'null'],
+              description:
+                'Address to write instead: where permanent redirects (301, 308) lead from the link on, with the fragment of ' +
+                '`url`; null if the link does not redirect permanently or does not work.',
+            },
             ms: {
               type: 'integer',
               minimum: 0,
               description: 'Duration of the check in milliseconds, including redirects.',
             },
           },
-          required: ['url', 'text', 'statusCode', 'broken', 'reason', 'explanation', 'finalUrl', 'ms'],
+          required: [
+            'url',
+            'text',
+            'statusCode',
+            'broken',
+            'reason',
+            'explanation',
+            'finalUrl',
+            'replacement',
+            'ms',
+          ],
           additionalProperties: false,
         },
       },
@@ -144,6 +163,7 @@ export default defineTool({
             reason: 'status',
             explanation: 'The server answered with status 404.',
             finalUrl: 'https://example.com/gone',
+            replacement: null,
             ms: 84,
           },
         ],

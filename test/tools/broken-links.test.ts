@@ -110,6 +110,9 @@ const ROUTES: Readonly<Record<string, Route>> = {
   '/teapot': status(418),
   '/error': status(500),
   '/unavailable': status(503),
+  '/shop': status(430),
+  '/elsewhere': status(451),
+  '/wall': status(405, { 'X-Amzn-Waf-Action': 'captcha' }),
   '/odd': status(799),
   '/unauthorised': status(401),
   '/forbidden': status(403),
@@ -121,7 +124,8 @@ const ROUTES: Readonly<Record<string, Route>> = {
   '/3': redirect('/2'),
   '/2': redirect('/1'),
   '/1': redirect('/ok'),
-  '/6': redirect('/5'),
+  '/6': redirect('/5', 301),
+  '/7': redirect('/6', 308),
   '/no-head': (request, response) => response.writeHead(request.method === 'HEAD' ? 405 : 200).end(),
   '/head-hangs': (request, response) => {
     if (request.method !== 'HEAD') response.end();
@@ -130,20 +134,23 @@ const ROUTES: Readonly<Record<string, Route>> = {
 };
 /** Expected status and reason of each link, by path. A link is broken when it has a reason other than `blocked`. */
 const EXPECTED: Readonly<
-  Record<string, [statusCode: number | null, reason: string | null, leadsTo?: string]>
+  Record<string, [statusCode: number | null, reason: string | null, leadsTo?: string, instead?: string]>
 > = {
   '/ok': [200, null],
   '/empty': [204, null],
   '/not-modified': [304, null],
   '/choices': [300, null],
-  '/moved': [200, null, '/ok'],
+  '/moved': [200, null, '/ok', '/ok'],
   '/moved-away': [410, 'status', '/gone'],
   '/gone': [410, 'status'],
   '/missing': [404, 'status'],
   '/bad': [400, 'status'],
   '/teapot': [418, 'status'],
   '/error': [500, 'status'],
-  '/unavailable': [503, 'status'],
+  '/unavailable': [503, 'blocked'],
+  '/shop': [430, 'blocked'],
+  '/elsewhere': [451, 'blocked'],
+  '/wall': [405, 'blocked'],
   '/odd': [799, 'status'],
   '/unauthorised': [401, 'blocked'],
   '/forbidden': [403, 'blocked'],
@@ -151,13 +158,13 @@ const EXPECTED: Readonly<
   '/linkedin': [999, 'blocked'],
   '/loop': [null, 'redirects'],
   '/5': [200, null, '/ok'],
-  '/6': [null, 'redirects'],
+  '/7': [200, null, '/ok', '/5'],
   '/no-head': [200, null],
   '/head-hangs': [200, null],
   '/inside': [null, 'refused'],
 };
 
-test('each kind of response gets its verdict, and each link is requested once with GET', async (t) => {
+test('each kind of response gets its verdict, and each link is requested with GET', async (t) => {
   const paths = Object.keys(EXPECTED);
   const site = await startSite(t, { '/': pageOf(paths), ...ROUTES });
   const output = await check(`${site.origin}/`);
@@ -165,29 +172,34 @@ test('each kind of response gets its verdict, and each link is requested once wi
   t.true(Number.isInteger(output.elapsedMs));
   t.deepEqual(
     recordsAt(output.links).map(({ ms: _, explanation: __, ...rest }) => rest),
-    Object.entries(EXPECTED).map(([path, [statusCode, reason, leadsTo]], index) => ({
+    Object.entries(EXPECTED).map(([path, [statusCode, reason, leadsTo, instead]], index) => ({
       url: site.origin + path,
       text: `Link ${index}`,
       statusCode,
       broken: reason !== null && reason !== 'blocked',
       reason,
       finalUrl: statusCode === null ? null : site.origin + (leadsTo ?? path),
+      replacement: instead === undefined ? null : site.origin + instead,
     })),
   );
   for (const { reason, explanation } of recordsAt(output.links))
     t.is(typeof explanation === 'string', reason !== null, String(reason));
   t.true(site.requests.every((request) => request.startsWith('GET ')));
-  t.is(site.requests.filter((request) => request === 'GET /error').length, 1);
+  t.is(site.requests.filter((request) => request === 'GET /bad').length, 1);
+  t.is(site.requests.filter((request) => request === 'GET /error').length, 2);
   t.true(site.most() <= 5);
 });
 
 /** Links that linkinator judges differently from the tool, with the explanation. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   '/not-modified': 'it counts 304 as broken',
+  '/unavailable': 'it counts 503 as broken',
+  '/shop': 'it counts 430 as broken',
+  '/elsewhere': 'it counts 451 as broken',
+  '/wall': 'it knows no bot walls',
   '/unauthorised': 'it counts 401 as broken',
   '/forbidden': 'it counts 403 as broken',
   '/busy': 'it counts 429 as broken',
-  '/6': 'it follows 20 redirects',
 };
 
 test('apart from the listed differences, linkinator reports the same links as broken', async (t) => {
@@ -199,6 +211,30 @@ test('apart from the listed differences, linkinator reports the same links as br
   const theirs = new Map(links.map(({ url, state }) => [url.replace(site.origin, ''), state === 'BROKEN']));
   const different = paths.filter((path) => ours.get(path)?.broken !== theirs.get(path));
   t.deepEqual(different, Object.keys(DIFFERENCES));
+});
+
+/** Answers requests for a path in turn: the last route answers all further ones. */
+const inTurn = (...routes: readonly Route[]): Route => {
+  let asked = 0;
+  return (request, response) => routes[Math.min(asked++, routes.length - 1)]?.(request, response);
+};
+
+test('a link that fails for a moment is no broken one', async (t) => {
+  const closed: Route = (request) => request.socket.destroy();
+  const site = await startSite(t, {
+    '/': pageOf(['/overloaded', '/gateway', '/closed', '/down', '/always-closed']),
+    '/overloaded': inTurn(status(503), status(200)),
+    '/gateway': inTurn(status(502), redirect('/ok')),
+    '/closed': inTurn(closed, status(200)),
+    '/down': status(502),
+    '/always-closed': closed,
+    '/ok': status(200),
+  });
+  const found = byPath(site.origin, await check(`${site.origin}/`));
+  for (const path of ['/overloaded', '/gateway', '/closed'])
+    t.like(found.get(path), { statusCode: 200, broken: false, reason: null }, path);
+  t.like(found.get('/down'), { statusCode: 502, broken: true, reason: 'status' });
+  t.like(found.get('/always-closed'), { statusCode: null, broken: true, reason: 'reset' });
 });
 
 test('links are collected from the elements and attributes that can link to a resource', async (t) => {
@@ -360,7 +396,7 @@ test('a request to a server that does not respond is given up after 10 s', async
     '/hangs': () => undefined,
     '/ok': status(200),
   });
-  const found = byPath(site.origin, await check(`${site.origin}/`));
+  const found = byPath(site.origin, await check(`${site.origin}/`, {}, 13_000));
   t.like(found.get('/hangs'), { statusCode: null, broken: true, reason: 'timeout', finalUrl: null });
   t.like(found.get('/ok'), { statusCode: 200, broken: false });
 });
@@ -431,7 +467,7 @@ test('fragments are looked up in the page they link to, and each page is read on
     ]),
     '/more': `${pageOf(hrefs.slice(20))}<p id=here><a href="#here">a</a><a href="#nowhere">b</a>`,
     '/target': TARGET,
-    '/moved': redirect('/target'),
+    '/moved': redirect('/target', 301),
     '/markdown': (_, response) => response.setHeader('Content-Type', 'text/markdown').end('# Title'),
     '/empty': '',
     '/file': (_, response) => response.setHeader('Content-Type', 'application/pdf').end('%PDF-1.4'),
@@ -460,7 +496,9 @@ test('fragments are looked up in the page they link to, and each page is read on
     reason: 'status',
     explanation: 'The server answered with status 404.',
   });
-  t.like(byUrl.get('/moved#named'), { broken: false, finalUrl: `${site.origin}/target` });
+  t.like(byUrl.get('/moved#named'), {
+    ...{ broken: false, finalUrl: `${site.origin}/target`, replacement: `${site.origin}/target#named` },
+  });
   t.like(byUrl.get('/file#page=2'), { broken: false });
   t.like(byUrl.get('/file'), { broken: false });
   t.like(byUrl.get('/markdown#heading'), { broken: false });
