@@ -65,12 +65,14 @@ type BrokenLinksOutputLinksItem struct {
 	StatusCode *int `json:"statusCode"`
 	// Whether the link is broken.
 	Broken bool `json:"broken"`
-	// Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429 or 999; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`). Null if the link works.
+	// Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works.
 	Reason *string `json:"reason"`
 	// The reason as a sentence; null if the link works.
 	Explanation *string `json:"explanation"`
 	// URL after redirects, without fragment; null if there was no response.
 	FinalUrl *string `json:"finalUrl"`
+	// Address to write instead: where permanent redirects (301, 308) lead from the link on, with the fragment of `url`; null if the link does not redirect permanently or does not work.
+	Replacement *string `json:"replacement"`
 	// Duration of the check in milliseconds, including redirects.
 	Ms int `json:"ms"`
 }
@@ -275,6 +277,8 @@ type ImageUpscaleOutput struct {
 	FileName string `json:"fileName"`
 	// Size of the decoded image in bytes.
 	SizeBytes int `json:"sizeBytes"`
+	// What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image.
+	Losses []string `json:"losses"`
 	// Enlargement factor that was applied.
 	Factor int `json:"factor"`
 }
@@ -285,11 +289,32 @@ type PdfMetadataInput struct {
 	FileUrl string `json:"fileUrl"`
 }
 
+type PdfMetadataOutputClaimsPdfA struct {
+	// Part of the standard.
+	Part int `json:"part"`
+	// Level of conformance, such as `B`; null if the part has none.
+	Conformance *string `json:"conformance"`
+}
+
+type PdfMetadataOutputClaimsPdfUA struct {
+	// Part of the standard.
+	Part int `json:"part"`
+	// Level of conformance; null, because no part has any yet.
+	Conformance *string `json:"conformance"`
+}
+
+type PdfMetadataOutputClaims struct {
+	// PDF/A (ISO 19005), for archiving; null if not claimed.
+	PdfA *PdfMetadataOutputClaimsPdfA `json:"pdfA"`
+	// PDF/UA (ISO 14289), for accessibility; null if not claimed.
+	PdfUA *PdfMetadataOutputClaimsPdfUA `json:"pdfUA"`
+}
+
 // PdfMetadataOutput is the output of pdf-metadata.
 type PdfMetadataOutput struct {
-	// Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters.
+	// Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters; their lines end with LF.
 	Title *string `json:"title"`
-	// Author; null if missing or empty.
+	// Author; null if missing or empty. Several authors of the XMP metadata are separated by `; `.
 	Author *string `json:"author"`
 	// Subject; null if missing or empty.
 	Subject *string `json:"subject"`
@@ -299,6 +324,10 @@ type PdfMetadataOutput struct {
 	PageCount *int `json:"pageCount"`
 	// Whether the file is protected by a password, either for opening it or only for printing, copying or changing it. In the second case the file opens without the password and its texts are returned.
 	Encrypted bool `json:"encrypted"`
+	// Why an encrypted file cannot be read; null if it was read. `password_required`: it opens only with a password. `certificate_required`: it is encrypted for the holders of certificates. `unsupported_encryption`: this tool cannot decrypt it, such as AES-GCM (ISO/TS 32003). `damaged`: the part that says how it was encrypted is damaged.
+	Unreadable *string `json:"unreadable"`
+	// Standards to which the file says that it conforms, by its XMP metadata. That is not checked. Null if these cannot be read.
+	Claims *PdfMetadataOutputClaims `json:"claims"`
 }
 
 // PingInput is the input of ping.
@@ -749,6 +778,8 @@ type WatermarkImageOutput struct {
 	FileName string `json:"fileName"`
 	// Size of the decoded image in bytes.
 	SizeBytes int `json:"sizeBytes"`
+	// What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image.
+	Losses []string `json:"losses"`
 }
 
 // WebScrapeInput is the input of web-scrape.
@@ -950,7 +981,7 @@ func (c *Client) BcryptVerify(ctx context.Context, input BcryptVerifyInput, opti
 	return call[BcryptVerifyOutput](ctx, c, "bcrypt-verify", true, input, options)
 }
 
-// BrokenLinks: Broken links (10 credits). Downloads a page of at most 5 MB, collects the distinct http and https URLs of its `a` and `area` elements (without fragments, resolved against `<base>`), and checks the first of them in document order, five at a time. Each link is requested once with GET; only the headers are read, and up to 5 redirects are followed. A link is broken if its response has a status of 400 or above, if there is no response within 10 s, if its host does not resolve, or if the connection, the certificate check or the protocol fails. Many servers answer 401, 403, 429 and 999 only to programs: then `broken` is false and `reason` is `blocked`. A link to a non-public address or to a port that browsers block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and the whole call takes at most 60 s. Links without a response by then are left out; `checked` is the number of links that were checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment identifies no element of the linked page.
+// BrokenLinks: Broken links (10 credits). Downloads a page of at most 5 MB, collects the distinct http and https URLs of its `a` and `area` elements (without fragments, resolved against `<base>`), and checks the first of them in document order, five at a time. Each link is requested with GET; only the headers are read, and up to 20 redirects are followed, as in browsers. A link is broken if its response has a status of 400 or above, if there is no response within 10 s, if its host does not resolve, or if the connection, the certificate check or the protocol fails. Links without a response in time, with a closed connection or with a status of 500 to 599 are requested once more at the end, for up to 20 s; then the second response counts. Many servers answer 401, 403, 429, 430, 451, 503 and 999, or any status with the header of a bot wall, only to programs, elsewhere or for a while: then `broken` is false and `reason` is `blocked`. `replacement` is the address to write instead of one that has moved permanently. A link to a non-public address or to a port that browsers block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and the whole call takes at most 60 s. Links without a response by then are left out; `checked` is the number of links that were checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment identifies no element of the linked page.
 func (c *Client) BrokenLinks(ctx context.Context, input BrokenLinksInput, options ...CallOptions) (*Result[BrokenLinksOutput], error) {
 	return call[BrokenLinksOutput](ctx, c, "broken-links", false, input, options)
 }
@@ -983,7 +1014,7 @@ func (c *Client) HttpRequest(ctx context.Context, input HttpRequestInput, option
 	return call[HttpRequestOutput](ctx, c, "http-request", false, input, options)
 }
 
-// ImageUpscale: Upscale (30 credits). Downloads a PNG, JPEG, WebP or BMP image, detected by content, and enlarges it two or four times in width and height. A neural network, trained for this service, restores edges and textures. In each region its result is compared with the source and mixed with Lanczos interpolation as far as it cannot be confirmed; in smooth and in strongly compressed images that is most of it. The alpha channel is enlarged separately: opaque areas stay opaque, and colours of fully transparent pixels are ignored. The result has the format of the source (PNG for BMP), is rotated according to its EXIF orientation, and keeps the colour profile but no other metadata. JPEG and lossy WebP are encoded at quality 90. 16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All BMP variants of Windows and OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and Huffman or RLE24 compression (`unsupported_source`); transparency of a BMP is read as its header defines it. Limits: 10 MB, and 4 megapixels at factor 2 or 1 megapixel at factor 4 according to the header; above that the image is `source_too_large`. A result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP), the limits of these formats, is `output_too_large`. Animations and other types are `unsupported_source`; damaged files are `corrupt_source`. The limit is 60 s in total.
+// ImageUpscale: Upscale (30 credits). Downloads a PNG, JPEG, WebP or BMP image, detected by content, and enlarges it two or four times in width and height. A neural network, trained for this service, restores edges and textures. In each region its result is compared with the source and mixed with Lanczos interpolation as far as it cannot be confirmed; in smooth and in strongly compressed images that is most of it. The alpha channel is enlarged separately: opaque areas stay opaque, and colours of fully transparent pixels are ignored. The result has the format of the source (PNG for BMP), is rotated according to its EXIF orientation, and keeps what the source states of its colours (colour profile; cICP, mDCV, cLLI, sRGB, gAMA and cHRM of a PNG) and of its density (dpi), but no other metadata. JPEG and lossy WebP are encoded at quality 90, with 4:2:0 only if the source has no finer chroma. A gain map (Ultra HDR) is dropped; `losses` names it. 16-bit and greyscale images keep their type; palettes become true colour and CMYK becomes sRGB. All BMP variants of Windows and OS/2 are supported except 64 bits per pixel, embedded JPEG or PNG, and Huffman or RLE24 compression (`unsupported_source`); transparency of a BMP is read as its header defines it. Limits: 10 MB, and 4 megapixels at factor 2 or 1 megapixel at factor 4 according to the header; above that the image is `source_too_large`. A result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP), the limits of these formats, is `output_too_large`. Animations and other types are `unsupported_source`, and so are JPEGs with more than 8 bits per sample or lossless or arithmetic coding, and PNGs for iOS (CgBI); damaged files are `corrupt_source`. The limit is 60 s in total.
 func (c *Client) ImageUpscale(ctx context.Context, input ImageUpscaleInput, options ...CallOptions) (*Result[ImageUpscaleOutput], error) {
 	return call[ImageUpscaleOutput](ctx, c, "image-upscale", false, input, options)
 }
@@ -991,7 +1022,7 @@ func (c *Client) ImageUpscale(ctx context.Context, input ImageUpscaleInput, opti
 // File decodes the file.
 func (o ImageUpscaleOutput) File() ([]byte, error) { return decodeFile(o.FileBase64) }
 
-// PdfMetadata: PDF metadata (2 credits). Downloads a PDF of at most 50 MB and reads its information dictionary and page count. Pages are not rendered, and XMP metadata is not read. Damaged cross-reference tables and missing headers are repaired, as PDF readers do. A file that requires a password is a result: `encrypted` is true, the four texts are null, and the page count is given if it is not encrypted. A file that is not a PDF is `unsupported_source`; one that cannot be repaired is `corrupt_source`; one above 50 MB, or whose document structure unpacks to an unreasonable size, is `source_too_large`. A response status other than 2xx is `target_failed`. The limit is 15 s in total; a file that takes longer to read is `deadline_exceeded`.
+// PdfMetadata: PDF metadata (2 credits). Downloads a PDF of at most 50 MB and reads its information dictionary, its XMP metadata and its page count. Pages are not rendered. Texts that the information dictionary lacks, as in PDF 2.0 and PDF/A-4, are those of the XMP metadata. Damaged cross-reference tables and missing headers are repaired, as PDF readers do; of a file that ends before its trailer, the rest is read. An encrypted file that cannot be read is a result: `encrypted` is true, `unreadable` says why, the four texts are null, and the page count is given if it is not encrypted. A file that is not a PDF is `unsupported_source`; one that cannot be repaired is `corrupt_source`; one above 50 MB, or whose document structure unpacks to an unreasonable size, is `source_too_large`. A response status other than 2xx is `target_failed`. The limit is 15 s in total; a file that takes longer to read is `deadline_exceeded`.
 func (c *Client) PdfMetadata(ctx context.Context, input PdfMetadataInput, options ...CallOptions) (*Result[PdfMetadataOutput], error) {
 	return call[PdfMetadataOutput](ctx, c, "pdf-metadata", false, input, options)
 }
@@ -1024,7 +1055,7 @@ func (c *Client) SslCheck(ctx context.Context, input SslCheckInput, options ...C
 	return call[SslCheckOutput](ctx, c, "ssl-check", false, input, options)
 }
 
-// WatermarkImage: Watermark (2 credits). Downloads a PNG, JPEG or WebP image, detected by content, and draws text on it: bold and light with a dark outline, in any script and direction, with colour emoji. The letter height is a twentieth of the shorter side, at least 12 pixels. Text that does not fit is wrapped at spaces and, if necessary, reduced in size. Markup is drawn literally. The result has the format of the source and is rotated according to its EXIF orientation; the colour profile is kept, other metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and lossy WebP are encoded at quality 90. 16-bit, greyscale and transparent images keep their type; palettes become true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG becomes a still image. Limits: 20 MB, and 40 megapixels in all frames together according to the header; above that the image is `source_too_large`. Other types are `unsupported_source`; damaged files are `corrupt_source`.
+// WatermarkImage: Watermark (2 credits). Downloads a PNG, JPEG or WebP image, detected by content, and draws text on it: bold and light with a dark outline, in any script and direction, with colour emoji. The letter height is a twentieth of the shorter side, at least 12 pixels. Text that does not fit is wrapped at spaces and, if necessary, reduced in size. Markup is drawn literally. The result has the format of the source and is rotated according to its EXIF orientation. What the source states of its colours (colour profile; cICP, mDCV, cLLI, sRGB, gAMA and cHRM of a PNG) and of its density (dpi) is kept, other metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and lossy WebP are encoded at quality 90, with 4:2:0 only if the source has no finer chroma. In HDR images (cICP with PQ or HLG) the text has the level of paper. 16-bit, greyscale and transparent images keep their type; palettes become true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG becomes a still image. A gain map (Ultra HDR) is dropped; `losses` names it. Limits: 20 MB, and 40 megapixels in all frames together according to the header; above that the image is `source_too_large`. Other types are `unsupported_source`, and so are JPEGs with more than 8 bits per sample or lossless or arithmetic coding, and PNGs for iOS (CgBI); damaged files are `corrupt_source`.
 func (c *Client) WatermarkImage(ctx context.Context, input WatermarkImageInput, options ...CallOptions) (*Result[WatermarkImageOutput], error) {
 	return call[WatermarkImageOutput](ctx, c, "watermark-image", false, input, options)
 }

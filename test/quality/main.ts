@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { installTestPrograms } from '../../dev/programs/tools.ts';
 import { compareArticles } from './articles.ts';
 import { compareScans } from './cipherScan.ts';
+import { compareFieldPdfs } from './fieldPdfs.ts';
+import { compareFieldPictures } from './fieldPictures.ts';
 import { compareFragments } from './fragments.ts';
 import { compareOverlays } from './overlays.ts';
 import { comparePdfMetadata } from './pdfMetadata.ts';
@@ -49,6 +51,16 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     about: 'pdf-metadata with pdfinfo, qpdf, mutool and pikepdf',
     args: '<folder of PDFs>',
     compare: (folder = '') => comparePdfMetadata(folder),
+  },
+  fieldPdfs: {
+    about: 'pdf-metadata with other programs on PDF files that bug reports tell of',
+    args: '',
+    compare: () => compareFieldPdfs(),
+  },
+  fieldPictures: {
+    about: 'watermark-image with sharp and Jimp on pictures that bug reports tell of, in Chromium',
+    args: '',
+    compare: () => compareFieldPictures(),
   },
   fragments: {
     about: 'checkFragments of broken-links with lychee and Chromium',

@@ -9,6 +9,8 @@ import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 import { compareArticles } from './articles.ts';
 import { compareScans } from './cipherScan.ts';
 import { makeExampleFiles } from './exampleFiles.ts';
+import { compareFieldPdfs } from './fieldPdfs.ts';
+import { compareFieldPictures } from './fieldPictures.ts';
 import { compareFragments } from './fragments.ts';
 import { compareOverlays } from './overlays.ts';
 import { takePagePictures } from './pagePictures.ts';
@@ -45,6 +47,8 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
     ),
   text: (t) => compareText(folderOf(t, { 'ferry.html': PAGE })),
   pdfMetadata: (t) => comparePdfMetadata(folderOf(t, { 'a.pdf': makePdf({ objects: ONE_PAGE }) })),
+  fieldPdfs: () => compareFieldPdfs(/^line ends/),
+  fieldPictures: () => compareFieldPictures(/^no dpi/),
   fragments: () => compareFragments(undefined, 1),
   word: (t) =>
     compareWord(

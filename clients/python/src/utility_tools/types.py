@@ -78,11 +78,13 @@ class BrokenLinksOutputLinksItem(TypedDict):
     broken: bool
     """Whether the link is broken."""
     reason: Literal["status", "blocked", "refused", "malformed", "dns", "connection_refused", "reset", "unreachable", "timeout", "tls", "certificate", "protocol", "redirects", "fragment", None]
-    """Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429 or 999; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or `fragment` (only with `checkFragments`). Null if the link works."""
+    """Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works."""
     explanation: Union[str, None]
     """The reason as a sentence; null if the link works."""
     finalUrl: Union[str, None]
     """URL after redirects, without fragment; null if there was no response."""
+    replacement: Union[str, None]
+    """Address to write instead: where permanent redirects (301, 308) lead from the link on, with the fragment of `url`; null if the link does not redirect permanently or does not work."""
     ms: int
     """Duration of the check in milliseconds, including redirects."""
 
@@ -458,6 +460,8 @@ class ImageUpscaleOutput(TypedDict):
     """Suggested file name: the name of the source with the extension of the image type."""
     sizeBytes: int
     """Size of the decoded image in bytes."""
+    losses: List[Literal["gain_map", "animation"]]
+    """What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image."""
     factor: Literal[2, 4]
     """Enlargement factor that was applied."""
 
@@ -469,13 +473,34 @@ class PdfMetadataInput(TypedDict):
     """Absolute http or https URL of a PDF. At most 8 KB, without user name and password."""
 
 
+class PdfMetadataOutputClaimsPdfA(TypedDict):
+    part: int
+    """Part of the standard."""
+    conformance: Union[str, None]
+    """Level of conformance, such as `B`; null if the part has none."""
+
+
+class PdfMetadataOutputClaimsPdfUA(TypedDict):
+    part: int
+    """Part of the standard."""
+    conformance: Union[str, None]
+    """Level of conformance; null, because no part has any yet."""
+
+
+class PdfMetadataOutputClaims(TypedDict):
+    pdfA: Union["PdfMetadataOutputClaimsPdfA", None]
+    """PDF/A (ISO 19005), for archiving; null if not claimed."""
+    pdfUA: Union["PdfMetadataOutputClaimsPdfUA", None]
+    """PDF/UA (ISO 14289), for accessibility; null if not claimed."""
+
+
 class PdfMetadataOutput(TypedDict):
     """Output of `pdf-metadata`."""
 
     title: Union[str, None]
-    """Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters."""
+    """Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters; their lines end with LF."""
     author: Union[str, None]
-    """Author; null if missing or empty."""
+    """Author; null if missing or empty. Several authors of the XMP metadata are separated by `; `."""
     subject: Union[str, None]
     """Subject; null if missing or empty."""
     producer: Union[str, None]
@@ -484,6 +509,10 @@ class PdfMetadataOutput(TypedDict):
     """Number of pages; null only for an encrypted file that cannot be opened without its password."""
     encrypted: bool
     """Whether the file is protected by a password, either for opening it or only for printing, copying or changing it. In the second case the file opens without the password and its texts are returned."""
+    unreadable: Literal["password_required", "certificate_required", "unsupported_encryption", "damaged", None]
+    """Why an encrypted file cannot be read; null if it was read. `password_required`: it opens only with a password. `certificate_required`: it is encrypted for the holders of certificates. `unsupported_encryption`: this tool cannot decrypt it, such as AES-GCM (ISO/TS 32003). `damaged`: the part that says how it was encrypted is damaged."""
+    claims: Union["PdfMetadataOutputClaims", None]
+    """Standards to which the file says that it conforms, by its XMP metadata. That is not checked. Null if these cannot be read."""
 
 
 class _PingInputRequired(TypedDict):
@@ -961,6 +990,8 @@ class WatermarkImageOutput(TypedDict):
     """Suggested file name: the name of the source with the extension of the image type."""
     sizeBytes: int
     """Size of the decoded image in bytes."""
+    losses: List[Literal["gain_map", "animation"]]
+    """What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image."""
 
 
 class _WebScrapeInputRequired(TypedDict):

@@ -93,15 +93,19 @@ export abstract class ToolMethods {
   /**
    * Broken links (10 credits). Downloads a page of at most 5 MB, collects the distinct http and https
    * URLs of its `a` and `area` elements (without fragments, resolved against `<base>`), and checks the
-   * first of them in document order, five at a time. Each link is requested once with GET; only the
-   * headers are read, and up to 5 redirects are followed. A link is broken if its response has a status
-   * of 400 or above, if there is no response within 10 s, if its host does not resolve, or if the
-   * connection, the certificate check or the protocol fails. Many servers answer 401, 403, 429 and 999
-   * only to programs: then `broken` is false and `reason` is `blocked`. A link to a non-public address
-   * or to a port that browsers block is not requested; it is broken with the reason `refused`. The page
-   * must load within 15 s, and the whole call takes at most 60 s. Links without a response by then are
-   * left out; `checked` is the number of links that were checked. With `checkFragments`, the linked
-   * pages are also read, and a link is broken if its fragment identifies no element of the linked page.
+   * first of them in document order, five at a time. Each link is requested with GET; only the headers
+   * are read, and up to 20 redirects are followed, as in browsers. A link is broken if its response has
+   * a status of 400 or above, if there is no response within 10 s, if its host does not resolve, or if
+   * the connection, the certificate check or the protocol fails. Links without a response in time, with
+   * a closed connection or with a status of 500 to 599 are requested once more at the end, for up to 20
+   * s; then the second response counts. Many servers answer 401, 403, 429, 430, 451, 503 and 999, or any
+   * status with the header of a bot wall, only to programs, elsewhere or for a while: then `broken` is
+   * false and `reason` is `blocked`. `replacement` is the address to write instead of one that has moved
+   * permanently. A link to a non-public address or to a port that browsers block is not requested; it is
+   * broken with the reason `refused`. The page must load within 15 s, and the whole call takes at most
+   * 60 s. Links without a response by then are left out; `checked` is the number of links that were
+   * checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment
+   * identifies no element of the linked page.
    */
   brokenLinks(input: BrokenLinksInput, options?: CallOptions): Promise<Result<BrokenLinksOutput>> {
     return this.run<BrokenLinksOutput>({"name":"broken-links","hasSecrets":false}, input, options);
@@ -193,29 +197,34 @@ export abstract class ToolMethods {
    * interpolation as far as it cannot be confirmed; in smooth and in strongly compressed images that is
    * most of it. The alpha channel is enlarged separately: opaque areas stay opaque, and colours of fully
    * transparent pixels are ignored. The result has the format of the source (PNG for BMP), is rotated
-   * according to its EXIF orientation, and keeps the colour profile but no other metadata. JPEG and
-   * lossy WebP are encoded at quality 90. 16-bit and greyscale images keep their type; palettes become
-   * true colour and CMYK becomes sRGB. All BMP variants of Windows and OS/2 are supported except 64 bits
-   * per pixel, embedded JPEG or PNG, and Huffman or RLE24 compression (`unsupported_source`);
-   * transparency of a BMP is read as its header defines it. Limits: 10 MB, and 4 megapixels at factor 2
-   * or 1 megapixel at factor 4 according to the header; above that the image is `source_too_large`. A
-   * result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP), the limits of these
-   * formats, is `output_too_large`. Animations and other types are `unsupported_source`; damaged files
-   * are `corrupt_source`. The limit is 60 s in total.
+   * according to its EXIF orientation, and keeps what the source states of its colours (colour profile;
+   * cICP, mDCV, cLLI, sRGB, gAMA and cHRM of a PNG) and of its density (dpi), but no other metadata.
+   * JPEG and lossy WebP are encoded at quality 90, with 4:2:0 only if the source has no finer chroma. A
+   * gain map (Ultra HDR) is dropped; `losses` names it. 16-bit and greyscale images keep their type;
+   * palettes become true colour and CMYK becomes sRGB. All BMP variants of Windows and OS/2 are
+   * supported except 64 bits per pixel, embedded JPEG or PNG, and Huffman or RLE24 compression
+   * (`unsupported_source`); transparency of a BMP is read as its header defines it. Limits: 10 MB, and 4
+   * megapixels at factor 2 or 1 megapixel at factor 4 according to the header; above that the image is
+   * `source_too_large`. A result with a side of more than 65500 pixels (JPEG) or 16383 pixels (WebP),
+   * the limits of these formats, is `output_too_large`. Animations and other types are
+   * `unsupported_source`, and so are JPEGs with more than 8 bits per sample or lossless or arithmetic
+   * coding, and PNGs for iOS (CgBI); damaged files are `corrupt_source`. The limit is 60 s in total.
    */
   imageUpscale(input: ImageUpscaleInput, options?: CallOptions): Promise<FileResult<ImageUpscaleOutput>> {
     return this.runForFile<ImageUpscaleOutput>({"name":"image-upscale","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);
   }
 
   /**
-   * PDF metadata (2 credits). Downloads a PDF of at most 50 MB and reads its information dictionary and
-   * page count. Pages are not rendered, and XMP metadata is not read. Damaged cross-reference tables and
-   * missing headers are repaired, as PDF readers do. A file that requires a password is a result:
-   * `encrypted` is true, the four texts are null, and the page count is given if it is not encrypted. A
-   * file that is not a PDF is `unsupported_source`; one that cannot be repaired is `corrupt_source`; one
-   * above 50 MB, or whose document structure unpacks to an unreasonable size, is `source_too_large`. A
-   * response status other than 2xx is `target_failed`. The limit is 15 s in total; a file that takes
-   * longer to read is `deadline_exceeded`.
+   * PDF metadata (2 credits). Downloads a PDF of at most 50 MB and reads its information dictionary, its
+   * XMP metadata and its page count. Pages are not rendered. Texts that the information dictionary
+   * lacks, as in PDF 2.0 and PDF/A-4, are those of the XMP metadata. Damaged cross-reference tables and
+   * missing headers are repaired, as PDF readers do; of a file that ends before its trailer, the rest is
+   * read. An encrypted file that cannot be read is a result: `encrypted` is true, `unreadable` says why,
+   * the four texts are null, and the page count is given if it is not encrypted. A file that is not a
+   * PDF is `unsupported_source`; one that cannot be repaired is `corrupt_source`; one above 50 MB, or
+   * whose document structure unpacks to an unreasonable size, is `source_too_large`. A response status
+   * other than 2xx is `target_failed`. The limit is 15 s in total; a file that takes longer to read is
+   * `deadline_exceeded`.
    */
   pdfMetadata(input: PdfMetadataInput, options?: CallOptions): Promise<Result<PdfMetadataOutput>> {
     return this.run<PdfMetadataOutput>({"name":"pdf-metadata","hasSecrets":false}, input, options);
@@ -321,13 +330,17 @@ export abstract class ToolMethods {
    * it: bold and light with a dark outline, in any script and direction, with colour emoji. The letter
    * height is a twentieth of the shorter side, at least 12 pixels. Text that does not fit is wrapped at
    * spaces and, if necessary, reduced in size. Markup is drawn literally. The result has the format of
-   * the source and is rotated according to its EXIF orientation; the colour profile is kept, other
-   * metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and lossy WebP
-   * are encoded at quality 90. 16-bit, greyscale and transparent images keep their type; palettes become
-   * true colour and CMYK becomes sRGB. Every frame of an animated WebP is marked; an animated PNG
-   * becomes a still image. Limits: 20 MB, and 40 megapixels in all frames together according to the
-   * header; above that the image is `source_too_large`. Other types are `unsupported_source`; damaged
-   * files are `corrupt_source`.
+   * the source and is rotated according to its EXIF orientation. What the source states of its colours
+   * (colour profile; cICP, mDCV, cLLI, sRGB, gAMA and cHRM of a PNG) and of its density (dpi) is kept,
+   * other metadata is removed. In PNG and lossless WebP all other pixels are unchanged; JPEG and lossy
+   * WebP are encoded at quality 90, with 4:2:0 only if the source has no finer chroma. In HDR images
+   * (cICP with PQ or HLG) the text has the level of paper. 16-bit, greyscale and transparent images keep
+   * their type; palettes become true colour and CMYK becomes sRGB. Every frame of an animated WebP is
+   * marked; an animated PNG becomes a still image. A gain map (Ultra HDR) is dropped; `losses` names it.
+   * Limits: 20 MB, and 40 megapixels in all frames together according to the header; above that the
+   * image is `source_too_large`. Other types are `unsupported_source`, and so are JPEGs with more than 8
+   * bits per sample or lossless or arithmetic coding, and PNGs for iOS (CgBI); damaged files are
+   * `corrupt_source`.
    */
   watermarkImage(input: WatermarkImageInput, options?: CallOptions): Promise<FileResult<WatermarkImageOutput>> {
     return this.runForFile<WatermarkImageOutput>({"name":"watermark-image","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);

@@ -78,17 +78,22 @@ export interface BrokenLinksOutput {
     /** Whether the link is broken. */
     broken: boolean;
     /**
-     * Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429
-     * or 999; the link does not count as broken), `refused` (the target, or that of a redirect, is not
-     * public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`,
-     * `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 5) or
-     * `fragment` (only with `checkFragments`). Null if the link works.
+     * Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429,
+     * 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that
+     * of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`,
+     * `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`,
+     * `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works.
      */
     reason: "status" | "blocked" | "refused" | "malformed" | "dns" | "connection_refused" | "reset" | "unreachable" | "timeout" | "tls" | "certificate" | "protocol" | "redirects" | "fragment" | null;
     /** The reason as a sentence; null if the link works. */
     explanation: string | null;
     /** URL after redirects, without fragment; null if there was no response. */
     finalUrl: string | null;
+    /**
+     * Address to write instead: where permanent redirects (301, 308) lead from the link on, with the
+     * fragment of `url`; null if the link does not redirect permanently or does not work.
+     */
+    replacement: string | null;
     /** Duration of the check in milliseconds, including redirects. */
     ms: number;
   }[];
@@ -474,6 +479,12 @@ export interface ImageUpscaleOutput {
   fileName: string;
   /** Size of the decoded image in bytes. */
   sizeBytes: number;
+  /**
+   * What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second
+   * image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR
+   * image. `animation`: all frames of an animated PNG but the default image.
+   */
+  losses: ("gain_map" | "animation")[];
   /** Enlargement factor that was applied. */
   factor: 2 | 4;
 }
@@ -486,9 +497,12 @@ export interface PdfMetadataInput {
 
 /** Output of `pdf-metadata`. */
 export interface PdfMetadataOutput {
-  /** Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters. */
+  /**
+   * Title; null if missing or empty. All texts are trimmed and truncated to 10,000 characters; their
+   * lines end with LF.
+   */
   title: string | null;
-  /** Author; null if missing or empty. */
+  /** Author; null if missing or empty. Several authors of the XMP metadata are separated by `; `. */
   author: string | null;
   /** Subject; null if missing or empty. */
   subject: string | null;
@@ -501,6 +515,33 @@ export interface PdfMetadataOutput {
    * changing it. In the second case the file opens without the password and its texts are returned.
    */
   encrypted: boolean;
+  /**
+   * Why an encrypted file cannot be read; null if it was read. `password_required`: it opens only with a
+   * password. `certificate_required`: it is encrypted for the holders of certificates.
+   * `unsupported_encryption`: this tool cannot decrypt it, such as AES-GCM (ISO/TS 32003). `damaged`:
+   * the part that says how it was encrypted is damaged.
+   */
+  unreadable: "password_required" | "certificate_required" | "unsupported_encryption" | "damaged" | null;
+  /**
+   * Standards to which the file says that it conforms, by its XMP metadata. That is not checked. Null if
+   * these cannot be read.
+   */
+  claims: {
+    /** PDF/A (ISO 19005), for archiving; null if not claimed. */
+    pdfA: {
+      /** Part of the standard. */
+      part: number;
+      /** Level of conformance, such as `B`; null if the part has none. */
+      conformance: string | null;
+    } | null;
+    /** PDF/UA (ISO 14289), for accessibility; null if not claimed. */
+    pdfUA: {
+      /** Part of the standard. */
+      part: number;
+      /** Level of conformance; null, because no part has any yet. */
+      conformance: string | null;
+    } | null;
+  } | null;
 }
 
 /** Input of `ping`. */
@@ -1072,6 +1113,12 @@ export interface WatermarkImageOutput {
   fileName: string;
   /** Size of the decoded image in bytes. */
   sizeBytes: number;
+  /**
+   * What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second
+   * image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR
+   * image. `animation`: all frames of an animated PNG but the default image.
+   */
+  losses: ("gain_map" | "animation")[];
 }
 
 /** Input of `web-scrape`. */
