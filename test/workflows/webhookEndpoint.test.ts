@@ -87,7 +87,12 @@ test.before(async (t) => {
   const connection = open.adopt(await NativeConnection.connect({ address: temporalAddress }), (it) =>
     it.close(),
   );
-  const common = { connection, namespace, dataConverter: dataConverter(KEYRING), shutdownGraceTime: '1s' };
+  const common = {
+    connection,
+    namespace,
+    dataConverter: dataConverter(KEYRING),
+    shutdownGraceTime: '1s' as const,
+  };
   const activitiesFor = (waitMs: number) => createEndpointActivities(store, Array(30).fill(waitMs));
   const [immediate, hourly] = [activitiesFor(0), activitiesFor(3_600_000)];
   const workers = [

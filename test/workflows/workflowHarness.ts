@@ -99,7 +99,7 @@ export async function startHarness(): Promise<Harness> {
     namespace,
     identity,
     dataConverter: dataConverter(KEYRING),
-    shutdownGraceTime: '1s',
+    shutdownGraceTime: '1s' as const,
   };
 
   const dispatched: string[] = [];

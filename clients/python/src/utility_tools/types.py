@@ -1495,6 +1495,161 @@ class CreateJobInput(_CreateJobInputRequired, total=False):
     """Texts of your own that the job, its callback and its result show: up to 10 of 200 characters, with names of letters, digits, `_` and `-`."""
 
 
+class BatchCounts(TypedDict):
+    rows: int
+    """All rows."""
+    open: int
+    """Rows that wait or run."""
+    charged: int
+    """Rows that succeeded and were charged."""
+    refused: int
+    """Rows that failed. They were not charged."""
+    cancelled: int
+    """Rows that were cancelled. They were not charged."""
+
+
+class BatchCredits(TypedDict):
+    charged: int
+    """Credits that the rows were charged so far."""
+    total: int
+    """Sum of the prices of all rows."""
+    max: Union[int, None]
+    """`maxCredits` of the batch; null if there is none."""
+
+
+class Batch(TypedDict):
+    id: str
+    """Id of the batch."""
+    state: Literal["running", "paused", "cancelling", "completed", "cancelled"]
+    """State of the batch. `cancelling`: rows that run end, the others are cancelled. `completed` and `cancelled` are final."""
+    pauseReason: Union[str, None]
+    """Why the batch is paused: `requested`, `max_credits`, `insufficient_credits`, `key_budget_exceeded`, `account_suspended`, `rate_limited`; else null."""
+    createdAt: str
+    """When the batch was accepted."""
+    endedAt: Union[str, None]
+    """When the batch ended; null if it has not ended."""
+    expiresAt: str
+    """When the batch is deleted, or cancelled if it has not ended."""
+    counts: "BatchCounts"
+    """Numbers of rows. `rows` is the sum of the others."""
+    credits: "BatchCredits"
+    """Credits of the batch."""
+    rate: Union[float, None]
+    """Rows per second since the batch was started or resumed; null if it does not run."""
+    estimatedEndAt: Union[str, None]
+    """When the batch ends at this rate; null if that is not known."""
+    order: Literal["input", "completion"]
+    """Default order of the results."""
+    onEmptyBalance: Literal["pause", "stop"]
+    """What happens when the account has too few credits for a row."""
+    metadata: Union[Dict[str, str], None]
+    """The texts that were sent with the batch; null if there were none."""
+    resultsUrl: str
+    """URL of the results."""
+    manifestUrl: str
+    """URL of the manifest."""
+
+
+class _CreateBatchInputRequired(TypedDict):
+    tool: str
+    """Name of the tool that all rows call. Tools that take secrets are refused."""
+    inputs: List[Dict[str, Any]]
+    """Inputs of the tool, one for each row."""
+
+
+class CreateBatchInput(_CreateBatchInputRequired, total=False):
+    maxCredits: int
+    """Credits above which the batch pauses instead of running further rows. Default: no limit."""
+    order: Literal["input", "completion"]
+    """Default order of the results: that of the rows in the body, or that in which they end."""
+    onEmptyBalance: Literal["pause", "stop"]
+    """What happens when the account has too few credits for a row: the batch pauses until it has enough, or the other rows are cancelled."""
+    callbackUrl: str
+    """https URL to which `batch.completed` and `batch.paused` are posted. Default: none."""
+    metadata: Dict[str, str]
+    """Texts of your own that the batch and its callbacks show: up to 10 of 200 characters, with names of letters, digits, `_` and `-`."""
+
+
+class BatchResumption(TypedDict, total=False):
+    maxCredits: Union[int, None]
+    """The new limit; null removes it. Default: the limit stays as it is."""
+
+
+class BatchManifestToolsItem(TypedDict):
+    name: str
+    """Name of the tool."""
+    rows: int
+    """Number of rows: the sum of the next three."""
+    charged: int
+    """Rows that were charged."""
+    refused: int
+    """Rows that failed."""
+    cancelled: int
+    """Rows that were cancelled."""
+    credits: int
+    """Credits that the rows were charged."""
+
+
+class BatchManifestInput(TypedDict):
+    sha256: str
+    """SHA-256 of the body in hexadecimal."""
+    bytes: int
+    """Size of the body in bytes."""
+
+
+class BatchManifestOutput(TypedDict):
+    sha256: str
+    """SHA-256 in hexadecimal of a text that has, for each charged row in the order of the input, the number of the row, a space, the SHA-256 of its `output` as in the results, and a line feed."""
+    missing: int
+    """Number of charged rows that are not in that text, because their outputs have expired."""
+
+
+class BatchManifest(TypedDict):
+    id: str
+    """Id of the batch."""
+    state: Literal["completed", "cancelled"]
+    """State of the batch."""
+    createdAt: str
+    """When the batch was accepted."""
+    endedAt: str
+    """When the batch ended."""
+    rows: int
+    """Number of rows: the sum of the next three."""
+    charged: int
+    """Rows that were charged."""
+    refused: int
+    """Rows that failed."""
+    cancelled: int
+    """Rows that were cancelled."""
+    credits: int
+    """Credits that the rows were charged."""
+    tools: List["BatchManifestToolsItem"]
+    """The same sums for each tool."""
+    input: "BatchManifestInput"
+    """The body that created the batch."""
+    output: "BatchManifestOutput"
+    """The outputs of the rows that were charged."""
+
+
+class BatchCallback(TypedDict):
+    id: str
+    """Id of the callback, the same on every attempt."""
+    event: Literal["batch.completed", "batch.paused"]
+    """What it reports."""
+    createdAt: str
+    """When it was caused."""
+    url: str
+    """URL that is posted to."""
+    state: Literal["pending", "delivered", "failed"]
+    """`pending`: it is being delivered or retried."""
+    attempts: int
+    """Number of attempts so far."""
+    statusCode: Union[int, None]
+    """HTTP status of the response to the latest attempt; null if there was none."""
+    error: Union[str, None]
+    """Why the latest attempt got no response; null if it got one."""
+
+
 class CallbackSecret(TypedDict):
     secret: str
     """The secret that signs callbacks now."""
@@ -1738,6 +1893,46 @@ class GetJobQuery(TypedDict, total=False):
 
     wait: int
     """Seconds to hold the request until the state changes; 0 answers at once."""
+
+
+class CreateBatchQuery(TypedDict, total=False):
+    """Parameters of `createBatch`."""
+
+    tool: str
+    """For `text/csv`: name of the tool that all rows call."""
+    maxCredits: int
+    """Credits above which the batch pauses instead of running further rows. Default: no limit."""
+    order: Literal["input", "completion"]
+    """Default order of the results: that of the rows in the body, or that in which they end."""
+    onEmptyBalance: Literal["pause", "stop"]
+    """What happens when the account has too few credits for a row: the batch pauses until it has enough, or the other rows are cancelled."""
+    callbackUrl: str
+    """https URL to which `batch.completed` and `batch.paused` are posted. Default: none."""
+
+
+class ListBatchesQuery(TypedDict, total=False):
+    """Parameters of `listBatches`."""
+
+    state: Literal["running", "paused", "cancelling", "completed", "cancelled"]
+    """Only batches in this state."""
+    limit: int
+    """Maximum number of rows in the response."""
+
+
+class GetBatchResultsQuery(TypedDict, total=False):
+    """Parameters of `getBatchResults`."""
+
+    order: Literal["input", "completion"]
+    """Order of the rows. `input`: while the batch runs, up to the first row that has not ended. Default: `order` of the batch."""
+    after: int
+    """Begin after this row, to continue an interrupted download: its `row` in the order of the input, its `seq` in that of completion."""
+
+
+class ListBatchCallbacksQuery(TypedDict, total=False):
+    """Parameters of `listBatchCallbacks`."""
+
+    limit: int
+    """Maximum number of rows in the response."""
 
 
 class CreditsLowEventData(TypedDict):

@@ -1756,6 +1756,166 @@ export interface CreateJobInput {
   metadata?: Record<string, string> | undefined;
 }
 
+export interface Batch {
+  /** Id of the batch. */
+  id: string;
+  /**
+   * State of the batch. `cancelling`: rows that run end, the others are cancelled. `completed` and
+   * `cancelled` are final.
+   */
+  state: "running" | "paused" | "cancelling" | "completed" | "cancelled";
+  /**
+   * Why the batch is paused: `requested`, `max_credits`, `insufficient_credits`, `key_budget_exceeded`,
+   * `account_suspended`, `rate_limited`; else null.
+   */
+  pauseReason: string | null;
+  /** When the batch was accepted. */
+  createdAt: string;
+  /** When the batch ended; null if it has not ended. */
+  endedAt: string | null;
+  /** When the batch is deleted, or cancelled if it has not ended. */
+  expiresAt: string;
+  /** Numbers of rows. `rows` is the sum of the others. */
+  counts: {
+    /** All rows. */
+    rows: number;
+    /** Rows that wait or run. */
+    open: number;
+    /** Rows that succeeded and were charged. */
+    charged: number;
+    /** Rows that failed. They were not charged. */
+    refused: number;
+    /** Rows that were cancelled. They were not charged. */
+    cancelled: number;
+  };
+  /** Credits of the batch. */
+  credits: {
+    /** Credits that the rows were charged so far. */
+    charged: number;
+    /** Sum of the prices of all rows. */
+    total: number;
+    /** `maxCredits` of the batch; null if there is none. */
+    max: number | null;
+  };
+  /** Rows per second since the batch was started or resumed; null if it does not run. */
+  rate: number | null;
+  /** When the batch ends at this rate; null if that is not known. */
+  estimatedEndAt: string | null;
+  /** Default order of the results. */
+  order: "input" | "completion";
+  /** What happens when the account has too few credits for a row. */
+  onEmptyBalance: "pause" | "stop";
+  /** The texts that were sent with the batch; null if there were none. */
+  metadata: Record<string, string> | null;
+  /** URL of the results. */
+  resultsUrl: string;
+  /** URL of the manifest. */
+  manifestUrl: string;
+}
+
+export interface CreateBatchInput {
+  /** Name of the tool that all rows call. Tools that take secrets are refused. */
+  tool: string;
+  /** Credits above which the batch pauses instead of running further rows. Default: no limit. */
+  maxCredits?: number | undefined;
+  /**
+   * Default order of the results: that of the rows in the body, or that in which they end. Default:
+   * "input".
+   */
+  order?: "input" | "completion" | undefined;
+  /**
+   * What happens when the account has too few credits for a row: the batch pauses until it has enough,
+   * or the other rows are cancelled. Default: "pause".
+   */
+  onEmptyBalance?: "pause" | "stop" | undefined;
+  /** https URL to which `batch.completed` and `batch.paused` are posted. Default: none. */
+  callbackUrl?: string | undefined;
+  /**
+   * Texts of your own that the batch and its callbacks show: up to 10 of 200 characters, with names of
+   * letters, digits, `_` and `-`.
+   */
+  metadata?: Record<string, string> | undefined;
+  /** Inputs of the tool, one for each row. */
+  inputs: readonly (Record<string, unknown>)[];
+}
+
+export interface BatchResumption {
+  /** The new limit; null removes it. Default: the limit stays as it is. */
+  maxCredits?: number | null | undefined;
+}
+
+export interface BatchManifest {
+  /** Id of the batch. */
+  id: string;
+  /** State of the batch. */
+  state: "completed" | "cancelled";
+  /** When the batch was accepted. */
+  createdAt: string;
+  /** When the batch ended. */
+  endedAt: string;
+  /** Number of rows: the sum of the next three. */
+  rows: number;
+  /** Rows that were charged. */
+  charged: number;
+  /** Rows that failed. */
+  refused: number;
+  /** Rows that were cancelled. */
+  cancelled: number;
+  /** Credits that the rows were charged. */
+  credits: number;
+  /** The same sums for each tool. */
+  tools: {
+    /** Name of the tool. */
+    name: string;
+    /** Number of rows: the sum of the next three. */
+    rows: number;
+    /** Rows that were charged. */
+    charged: number;
+    /** Rows that failed. */
+    refused: number;
+    /** Rows that were cancelled. */
+    cancelled: number;
+    /** Credits that the rows were charged. */
+    credits: number;
+  }[];
+  /** The body that created the batch. */
+  input: {
+    /** SHA-256 of the body in hexadecimal. */
+    sha256: string;
+    /** Size of the body in bytes. */
+    bytes: number;
+  };
+  /** The outputs of the rows that were charged. */
+  output: {
+    /**
+     * SHA-256 in hexadecimal of a text that has, for each charged row in the order of the input, the
+     * number of the row, a space, the SHA-256 of its `output` as in the results, and a line feed.
+     */
+    sha256: string;
+    /** Number of charged rows that are not in that text, because their outputs have expired. */
+    missing: number;
+  };
+}
+
+export interface BatchCallback {
+  /** Id of the callback, the same on every attempt. */
+  id: string;
+  /** What it reports. */
+  event: "batch.completed" | "batch.paused";
+  /** When it was caused. */
+  createdAt: string;
+  /** URL that is posted to. */
+  url: string;
+  /** `pending`: it is being delivered or retried. */
+  state: "pending" | "delivered" | "failed";
+  /** Number of attempts so far. */
+  attempts: number;
+  /** HTTP status of the response to the latest attempt; null if there was none. */
+  statusCode: number | null;
+  /** Why the latest attempt got no response; null if it got one. */
+  error: string | null;
+}
+
 export interface CallbackSecret {
   /** The secret that signs callbacks now. */
   secret: string;
@@ -2004,6 +2164,54 @@ export interface ListJobsQuery {
 export interface GetJobQuery {
   /** Seconds to hold the request until the state changes; 0 answers at once. Default: 0. */
   wait?: number | undefined;
+}
+
+/** Parameters of `createBatch`. */
+export interface CreateBatchQuery {
+  /** For `text/csv`: name of the tool that all rows call. */
+  tool?: string | undefined;
+  /** Credits above which the batch pauses instead of running further rows. Default: no limit. */
+  maxCredits?: number | undefined;
+  /**
+   * Default order of the results: that of the rows in the body, or that in which they end. Default:
+   * "input".
+   */
+  order?: "input" | "completion" | undefined;
+  /**
+   * What happens when the account has too few credits for a row: the batch pauses until it has enough,
+   * or the other rows are cancelled. Default: "pause".
+   */
+  onEmptyBalance?: "pause" | "stop" | undefined;
+  /** https URL to which `batch.completed` and `batch.paused` are posted. Default: none. */
+  callbackUrl?: string | undefined;
+}
+
+/** Parameters of `listBatches`. */
+export interface ListBatchesQuery {
+  /** Only batches in this state. */
+  state?: "running" | "paused" | "cancelling" | "completed" | "cancelled" | undefined;
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
+}
+
+/** Parameters of `getBatchResults`. */
+export interface GetBatchResultsQuery {
+  /**
+   * Order of the rows. `input`: while the batch runs, up to the first row that has not ended. Default:
+   * `order` of the batch.
+   */
+  order?: "input" | "completion" | undefined;
+  /**
+   * Begin after this row, to continue an interrupted download: its `row` in the order of the input, its
+   * `seq` in that of completion.
+   */
+  after?: number | undefined;
+}
+
+/** Parameters of `listBatchCallbacks`. */
+export interface ListBatchCallbacksQuery {
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
 }
 
 /** A charge took the balance from 25 or more to below 25. */
