@@ -100,13 +100,15 @@ const ALLOWED: Record<string, readonly string[]> = {
     'api/site/scripts/run.js',
     'api/site/scripts/try.js',
   ],
-  // Scripts that run in Chromium change globals of the page; limitBytes.ts replaces a built-in class while it reads a PDF.
+  // Scripts that run in Chromium change globals of the page; limitBytes.ts and xmpPacket.ts replace built-in ones while they
+  // read a PDF.
   globals: [
     'activities/browser/page/consent.ts',
     'activities/browser/page/elements.ts',
     'activities/browser/page/printed.ts',
     'activities/browser/page/serviceWorkers.ts',
     'activities/pdf/limitBytes.ts',
+    'activities/pdf/xmpPacket.ts',
   ],
   // These files locate data in a package, or load packages that cannot be imported.
   createRequire: ['activities/browser/overlays.ts', 'activities/upscale/reference.ts'],

@@ -173,6 +173,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
       available: 840,
       lowThreshold: 25,
       monthlyAllowance: 0,
+      jobs: { open: 2, maxOpen: 1000, storedBytes: 1_284_096, maxStoredBytes: 1_073_741_824 },
     },
   },
   listCalls: { response: page(call) },

@@ -57,7 +57,6 @@ export const OBSOLETE_INDEXES: Readonly<Record<string, readonly string[]>> = {
   calls: ['accountId_1_requestId_1', 'accountId_1_keyId_1_startedAt_-1__id_-1'],
   deviceCodes: ['deviceCode_1', 'userCode_1'],
   grants: ['accountId_1_at_-1'],
-  jobs: ['accountId_1_createdAt_-1__id_-1', 'accountId_1_state_1_createdAt_-1__id_-1', 'queue', 'queued'],
   payments: ['accountId_1_paidAt_-1'],
 };
 

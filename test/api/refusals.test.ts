@@ -89,7 +89,11 @@ test('the dashboard shows refused requests, finds them by id, counts them and na
     const page = await pageOf(t, await owner.get('/calls'));
     return mainText(page).includes('Refused requests') && page;
   });
-  t.true(rowsOf(calls).some((row) => /UTC 1 hash-text invalid_input \/text is required ut_/.test(row)));
+  t.true(
+    rowsOf(calls).some((row) =>
+      /UTC 1 hash-text Invalid input invalid_input \/text is required ut_/.test(row),
+    ),
+  );
   t.true(linksOf(calls).includes('/dashboard/calls/refused'));
   t.notRegex(mainText(await pageOf(t, await owner.get('/calls?state=charged'))), /Refused requests/);
   t.notRegex(mainText(await pageOf(t, await owner.get('/calls?tool=ping'))), /Refused requests/);
