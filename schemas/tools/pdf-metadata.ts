@@ -105,7 +105,7 @@ export default defineTool({
         title: 'Annual report',
         author: 'Jane Doe',
         subject: null,
-        producer: 'LibreOffice 7.4',
+        producer: 'LibreOffice 25.2.3.2 (X86_64) / LibreOffice Community',
         pageCount: 2,
         encrypted: false,
         unreadable: null,

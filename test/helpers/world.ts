@@ -54,7 +54,7 @@ const REPORT = makePdf({
     ...ONE_PAGE,
     2: '<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>',
     4: PDF_PAGE,
-    9: '<< /Title (Annual report) /Author (Jane Doe) /Producer (LibreOffice 7.4) >>',
+    9: '<< /Title (Annual report) /Author (Jane Doe) /Producer (LibreOffice 25.2.3.2 (X86_64) / LibreOffice Community) >>',
   },
 });
 
