@@ -11,7 +11,7 @@ import { createNextRows, type NextRows } from './nextRows.ts';
 import { createRowSteps, type RowSteps } from './rowSteps.ts';
 import { createBatchSweep, type SweptBatches } from './sweepBatches.ts';
 
-/** What the queue of an account's jobs, the jobs and the sweeper do for batches. */
+/** Steps of batches, which the queue of an account's jobs, the jobs and the sweeper run. */
 export interface BatchSteps {
   rowSteps: RowSteps;
   nextRows: NextRows;

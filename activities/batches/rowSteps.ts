@@ -15,7 +15,7 @@ interface Dependencies {
   inputs: RowInputs;
 }
 
-/** What differs between a row of a batch and a single job. All steps can be repeated, and change nothing for single jobs. */
+/** Steps of a row that a single job does not have. All can be repeated, and change nothing for single jobs. */
 export interface RowSteps {
   /** Whether a row may start. If its batch is paused, the row returns to the queue; if it is cancelled, the row ends. */
   mayStart(row: JobDoc): Promise<boolean>;

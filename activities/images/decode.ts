@@ -20,7 +20,7 @@ export interface DecodedImage {
   frames: number;
   /** Colour profile of the samples; null for sRGB. */
   icc: Buffer | null;
-  /** What a PNG says of its colours besides a profile; empty for other types. */
+  /** Chunks of a PNG that define its colours, other than a profile; empty for other types. */
   colourChunks: readonly ColourChunk[];
   /** Density of the upright image; null if the source states none. */
   density: Density | null;

@@ -5,7 +5,7 @@ import type { OutputType } from './imageOutput.ts';
 import { pngChunk } from './png.ts';
 import { pngChunks } from './pngChunks.ts';
 
-/** What a file says of its image: its colours and its density. */
+/** Metadata of a file that define the colours and the density of its image. */
 type Tags = Pick<DecodedImage, 'icc' | 'colourChunks' | 'density'>;
 
 /**

@@ -1,6 +1,6 @@
 import type { SourceText } from './sourceText.ts';
 
-/** What a PDF lacks of the text of its source. */
+/** Result of the comparison of a source's words with those of its PDF. */
 export interface TextComparison {
   /** Number of words that the source shows. */
   words: number;

@@ -1,7 +1,7 @@
 import type { SourceText } from './sourceText.ts';
 import { scanXml, type Tag } from './xml.ts';
 
-/** Elements whose text is not shown, or that LibreOffice computes anew. */
+/** Elements whose text is not shown, or is recomputed by LibreOffice. */
 const SKIPPED = new Set([
   ...['office:annotation', 'text:tracked-changes', 'text:ruby-text', 'text:note-citation', 'office:forms'],
   ...['svg:title', 'svg:desc', 'text:hidden-text', 'text:hidden-paragraph', 'text:conditional-text'],

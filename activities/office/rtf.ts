@@ -51,7 +51,7 @@ const OUTERMOST: Group = {
 /** Finds control words, control symbols with their argument, groups, and text. */
 const TOKEN = /\\([a-z]+)(-?\d+)? ?|\\'([0-9a-f]{2})|\\([^a-z])|([{}])|([^\\{}\r\n]+)|[\r\n]+/gi;
 
-/** What is read of an RTF document. */
+/** The text of an RTF document and its fonts. */
 interface RtfContent {
   text: SourceText;
   /** The font families that it uses. */

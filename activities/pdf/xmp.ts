@@ -6,7 +6,7 @@ interface Claim {
   conformance: string | null;
 }
 
-/** What an XMP packet says about its document. Texts are as the packet has them. */
+/** Properties of a document in its XMP packet. Texts are as in the packet. */
 export interface Xmp {
   title: string | null;
   author: string | null;

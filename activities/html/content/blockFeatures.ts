@@ -217,7 +217,7 @@ function sumsOf({ words, linkShare, prose }: Measures): Sums {
   return sums;
 }
 
-/** What the model knows of an element: the numbers of the blocks inside. */
+/** Sums over the blocks inside an element, which are features of the model. */
 interface Part {
   words: number;
   share: number;

@@ -68,7 +68,9 @@ function readJsonLd({ listed }: PageIndex): Record<string, unknown>[] {
     if (child === undefined || !isText(child) || child.data.length > MAX_JSON) continue;
     try {
       collect(JSON.parse(child.data.replaceAll(/[\n\r\t]+/g, ' ')), found, 0);
-    } catch {}
+    } catch {
+      // Invalid JSON-LD is common, and the features do without it.
+    }
   }
   return found;
 }

@@ -27,7 +27,7 @@ const DEPTH = 2;
 /** Types of relationships to parts with text. */
 const WITH_TEXT = new Set(['header', 'footer', 'footnotes', 'endnotes']);
 
-/** What the first section of a document, its notes and its settings say about which other parts are shown. */
+/** Finds the headers, footers and notes that are shown, by the references in the document and by its settings. */
 function readReferences(xml: string, settings: string) {
   const notes = { footnotes: new Set<string>(), endnotes: new Set<string>() };
   const running: string[] = [];

@@ -3,7 +3,7 @@ import type { Edit, Tag } from '../xml.ts';
 /**
  * Fields that stay fields (ECMA-376-1, 17.16.5), because LibreOffice computes them from its own layout, makes links or form
  * controls of them, or because Word stores no result of them. The others are replaced by the result that Word stored, which is what
- * Word shows: LibreOffice loses the results of some, such as IF, and computes others anew, such as DATE.
+ * Word shows: LibreOffice loses the results of some, such as IF, and recomputes others, such as DATE.
  */
 const KEPT = new Set(
   (
@@ -14,7 +14,7 @@ const KEPT = new Set(
 /** Kept fields whose stored result LibreOffice shows. */
 const SHOWN = new Set(['TOC', 'TOA', 'INDEX', 'HYPERLINK', 'FORMTEXT']);
 
-/** Further fields whose results LibreOffice computes anew, if they stay fields. */
+/** Further fields whose results LibreOffice recomputes if they stay fields. */
 const COMPUTED = new Set(
   (
     'DATE TIME AUTHOR TITLE SUBJECT KEYWORDS COMMENTS DOCPROPERTY CREATEDATE SAVEDATE PRINTDATE EDITTIME NUMWORDS NUMCHARS ' +
