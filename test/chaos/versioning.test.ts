@@ -48,7 +48,7 @@ async function copyWithChange(): Promise<string> {
   const code = await readFile(file, 'utf8');
   const changed = code
     .replace("} from '@temporalio/workflow';", "  sleep,\n} from '@temporalio/workflow';")
-    .replace('answer = await runTool(', 'await sleep(1);\n    answer = await runTool(');
+    .replace('answer = done.answer', 'await sleep(1);\n    answer = done.answer');
   if (changed.length - code.length < 20) throw new Error('callTool.ts has no place for the change');
   await writeFile(file, changed);
   return folder;
