@@ -9,8 +9,9 @@ const LIMITS: Readonly<ZipBudget> = { entries: 10_000, bytes: 300_000_000, depth
 const CONTENT_TYPES = '[Content_Types].xml';
 const MIME_TYPE = 'mimetype';
 const MANIFEST = 'META-INF/manifest.xml';
-/** Finds the entry of the whole document in the manifest (OpenDocument 1.3, part 2, 4.8.4). */
-const ROOT_TYPE = /<[^<>]*full-path\s*=\s*["']\/["'][^<>]*>/;
+const TAG = /<[^<>]*>/g;
+/** In the entry of the whole document in the manifest (OpenDocument 1.3, part 2, 4.8.4). */
+const ROOT_PATH = /full-path\s*=\s*["']\/["']/;
 const ODT_TYPE = 'application/vnd.oasis.opendocument.text';
 /** Types of Word documents by the content type of their main part (ECMA-376-1, 15.2; [MS-OFFMACRO] 2.1). */
 const WORD_TYPES: readonly [contentType: string, type: DocumentType][] = [
@@ -44,7 +45,8 @@ async function typeOfZip(bytes: Buffer, limits: ZipBudget): Promise<DocumentType
 async function typeOfParts(read: (name: string) => Promise<string>): Promise<DocumentType> {
   const manifest = await read(MANIFEST);
   // Archives that other programs have packed again lack the part with the type.
-  const type = (await read(MIME_TYPE)).trim() || (ROOT_TYPE.exec(manifest)?.[0] ?? '');
+  const type =
+    (await read(MIME_TYPE)).trim() || (manifest.match(TAG)?.find((tag) => ROOT_PATH.test(tag)) ?? '');
   if (type === ODT_TYPE || type.includes(`"${ODT_TYPE}"`)) {
     if (/[<:]encryption-data\b/.test(manifest)) throw passwordProtected();
     return ODT;

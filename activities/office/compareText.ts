@@ -18,8 +18,8 @@ const REORDERED =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Thai}\p{Script=Lao}\p{Script=Tibetan}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Mongolian}]/u;
 /** Scripts without spaces, whose lines break between any letters. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
-/** Number of letters in which words of unspaced scripts are compared. */
-const PIECE = 4;
+/** The pieces of four letters in which words of unspaced scripts are compared. */
+const PIECES = /.{1,4}/gu;
 /** Shortest part of a word that is broken over two pages. */
 const BROKEN = 3;
 
@@ -29,9 +29,7 @@ const normalize = (text: string): string =>
 
 function wordsOf(text: string): string[] {
   const words = normalize(text).match(WORD) ?? [];
-  return words.flatMap((word) =>
-    UNSPACED.test(word) ? (word.match(new RegExp(`.{1,${PIECE}}`, 'gu')) ?? []) : [word],
-  );
+  return words.flatMap((word) => (UNSPACED.test(word) ? (word.match(PIECES) ?? []) : [word]));
 }
 
 const count = (words: readonly string[]): Map<string, number> => {

@@ -12,7 +12,7 @@ interface MimePart {
 const DEPTH = 5;
 
 function decodeQuotedPrintable(text: string): Buffer {
-  const joined = text.replace(/[ \t]*=\r?\n/g, '');
+  const joined = text.replace(/=[ \t]*\r?\n/g, '');
   return Buffer.from(
     joined.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     'latin1',
@@ -30,7 +30,13 @@ function readParts(message: string, depth = 0): MimePart[] {
   if (gap === null || depth > DEPTH) return [];
   const head = message.slice(0, gap.index).replace(/\r?\n[ \t]+/g, ' ');
   const body = message.slice(gap.index + gap[0].length);
-  const header = (name: string) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'im').exec(head)?.[1]?.trim() ?? '';
+  const fields = new Map(
+    head.split(/\r?\n/).map((line) => {
+      const [name = ''] = line.split(':', 1);
+      return [name.toLowerCase(), line.slice(name.length + 1).trim()] as const;
+    }),
+  );
+  const header = (name: string) => fields.get(name) ?? '';
   const type = header('content-type');
   const boundary = /boundary="?([^";]+)/i.exec(type)?.[1]?.trim();
   if (boundary !== undefined) {

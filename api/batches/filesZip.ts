@@ -19,7 +19,7 @@ const safeName = (name: string): string =>
   name
     .normalize('NFC')
     .replace(/[\p{Cc}/\\:*?"<>|]/gu, '_')
-    .replace(/^[. ]+|[. ]+$/g, '')
+    .replace(/^[. ]+|(?<![. ])[. ]+$/g, '')
     .slice(-LONGEST_NAME)
     .toWellFormed();
 

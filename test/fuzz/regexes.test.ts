@@ -18,6 +18,7 @@ const FOLDERS = [
 const COMPUTED: Readonly<Record<string, string>> = {
   'activities/browser/overlayPatterns.ts': 'its results, `OVERLAY_PATTERNS`, below',
   'activities/browser/page/overlays/text.ts': '`OVERLAY_PATTERNS`, below',
+  'activities/pdf/rebuild.ts': 'names of entries, which consist of letters',
   'dev/generatedText.ts': 'names of generated parts, which consist of letters',
 };
 

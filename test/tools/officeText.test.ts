@@ -1,6 +1,7 @@
 import test from 'ava';
 import prepareDocument from '../../activities/jobs/prepare-document.ts';
 import { compareText } from '../../activities/office/compareText.ts';
+import { readMhtml } from '../../activities/office/mhtml.ts';
 import { openZip } from '../../activities/office/zip.ts';
 import { makeDocx, makeOdt, zipOf } from '../helpers/office.ts';
 
@@ -166,4 +167,17 @@ for (const [what, words, pdf, missing] of COMPARED)
 test('words that need not be shown are counted apart', (t) => {
   const compared = compareText({ sure: ['one', 'עברית'], loose: ['two three'] }, ['one three']);
   t.deepEqual(compared, { words: 2, missing: 0, paragraphs: 0, uncertain: 2 });
+});
+
+test('MHTML: a space before a soft line break belongs to the text (RFC 2045, 6.7)', (t) => {
+  const page = [
+    'MIME-Version: 1.0',
+    'Content-Type: text/html; charset=utf-8',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    '<p>The last ferry leaves =',
+    'at nine, and the har=  ',
+    'bour is quiet=2E</p>',
+  ].join('\r\n');
+  t.is(readMhtml(Buffer.from(page)), '<p>The last ferry leaves at nine, and the harbour is quiet.</p>');
 });

@@ -58,7 +58,7 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
   filter: /filter|sort by|refine|\bresults?\b|items? per page|showing \d|clear all|apply/i,
   price: /(?:[$€£¥₹]|\b(?:usd|eur|gbp|rs\.?))\s?\d|\d\s?(?:€|£|kr\b|zł|usd\b|eur\b)/i,
   rating: /\d(?:\.\d)? (?:out of|\/) ?\d|\bstars?\b|\breviews?\b|\bratings?\b|[★☆]/i,
-  date: /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\b(?:19|20)\d\d\b|\d+ (?:min|hour|day|week|month|year)s?\b/i,
+  date: /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\b(?:19|20)\d\d\b|\d (?:min|hour|day|week|month|year)s?\b/i,
   byline:
     /^by\b|written by|author|posted by|published|updated|last modified|min(?:ute)? read|edited by|reviewed by/i,
   home: /^(?:home|menu|search|close|back|skip to|next|previous|prev|top|back to top|toggle|open|login|account|help|contact|about|faqs?|cart)\b/i,

@@ -41,7 +41,7 @@ export function codeText(element: Element): string {
     }
   };
   visit(element.children);
-  return text.replaceAll('\r\n', '\n').replaceAll('\u00a0', ' ').replace(/^\n/, '').replace(/\s+$/, '');
+  return text.replaceAll('\r\n', '\n').replaceAll('\u00a0', ' ').replace(/^\n/, '').trimEnd();
 }
 
 /** Whether a line break follows an element. */
