@@ -14,16 +14,18 @@ import { stopSignal } from './stop-signal.ts';
 import { runAva } from './testing/avaRun.ts';
 import { command } from './testing/command.ts';
 import { type Flaky, failureLines, flakyLines, MOST_FLAKY, slowestLines } from './testing/report.ts';
-import { changedSince, currentCommit, isClean, select } from './testing/selection.ts';
+import { changedSince, currentCommit, isClean, select, touchedBy } from './testing/selection.ts';
 import { serveStacks } from './testing/stacks.ts';
 import type { FileResult } from './testing/tap.ts';
 import { filesOf, type Suite, sampledFiles, suitesOf } from './testing/tiers.ts';
 import { passedCommit, readTimings, recordPassedRun, recordTimings } from './testing/timings.ts';
+import { addRun, readWholeRun, recordWholeRun, type WholeRun } from './testing/wholeRun.ts';
 
 /*
  * Runs the tests:
  *   (no argument)  types, lint and the quick tier
  *   --slow         the slow tier, whole
+ *   --slow --resume  of the slow tier, what failed in its last whole run and what the changes since then touch
  *   --changed      the files of the slow tier that the changes since its last whole run touch
  *   other          the given files, patterns and options of AVA
  * Exits with 0 when all tests passed. The last line is "N passed, N failed".
@@ -31,7 +33,10 @@ import { passedCommit, readTimings, recordPassedRun, recordTimings } from './tes
 
 type Mode = 'quick' | 'slow' | 'changed' | 'given';
 
-const given = process.argv.slice(2).filter((arg) => arg !== '--slow' && arg !== '--changed');
+const FLAGS = ['--slow', '--changed', '--resume'];
+const given = process.argv.slice(2).filter((arg) => !FLAGS.includes(arg));
+/** The run that this one completes; null: it is whole itself. */
+const RESUMED = process.argv.includes('--resume') ? readWholeRun() : null;
 const MODE: Mode = process.argv.includes('--slow')
   ? 'slow'
   : process.argv.includes('--changed')
@@ -125,12 +130,22 @@ function planForChange(): Plan {
   return { suites: suitesOf(files) };
 }
 
+/** Chooses the files that an earlier run of the whole slow tier leaves to do. */
+function planToResume({ commit, passed }: WholeRun): Plan {
+  const slow = filesOf(true);
+  const { touched, mandatory } = touchedBy([...slow, ...sampledFiles()], changedSince(commit));
+  const isLeft = (file: string): boolean =>
+    !Object.hasOwn(passed, file) || touched.includes(file) || mandatory.includes(file);
+  log(`Completing the run of ${commit}`);
+  return { suites: suitesOf(slow.filter(isLeft), sampledFiles().filter(isLeft)) };
+}
+
 function plan(): Plan {
   switch (MODE) {
     case 'quick':
       return { suites: suitesOf(filesOf(false)) };
     case 'slow':
-      return { suites: suitesOf(filesOf(true), sampledFiles()) };
+      return RESUMED === null ? { suites: suitesOf(filesOf(true), sampledFiles()) } : planToResume(RESUMED);
     case 'changed':
       return planForChange();
     case 'given': {
@@ -233,6 +248,32 @@ async function runTests(signal: AbortSignal): Promise<void> {
 const total = (of: 'passed' | 'failed'): number =>
   [...results.values()].reduce((sum, result) => sum + result[of], 0);
 
+/** Records a run of the slow tier, or one that completes it. When all files have passed, `test/passed.json` names the commit. */
+function recordSlowRun(minutes: number): void {
+  const commit = currentCommit();
+  if (commit === null || !isClean()) {
+    log('The run is not recorded, because the checkout has changes that are not committed.');
+    return;
+  }
+  const files = [...results].filter(([file]) => file.endsWith('.test.ts'));
+  const passed = files.flatMap(([file, result]) =>
+    result.failed > 0 ? [] : [[file, result.passed] as const],
+  );
+  const ended = {
+    ...{ commit, minutes, passed: Object.fromEntries(passed) },
+    flaky: flaky.map(({ file }) => file),
+  };
+  const ran = files.map(([file]) => file);
+  const whole = RESUMED === null ? ended : addRun(RESUMED, ended, ran);
+  recordWholeRun(whole);
+  const isPassed = [...filesOf(true), ...sampledFiles()].every((file) => Object.hasOwn(whole.passed, file));
+  if (!isPassed || total('failed') > 0) return;
+  recordPassedRun({
+    ...{ commit, date: new Date().toISOString(), minutes: Math.round(whole.minutes * 10) / 10 },
+    ...{ passed: Object.values(whole.passed).reduce((sum, count) => sum + count, 0), flaky: whole.flaky },
+  });
+}
+
 const started = performance.now();
 const signal = stopSignal(() => console.log('# Stopping …'));
 try {
@@ -250,18 +291,7 @@ const minutes = Math.round((performance.now() - started) / 6000) / 10;
 if (MODE !== 'given') {
   const timed = [...results].flatMap(([file, { ms }]) => (ms === null ? [] : [[file, ms / 1000] as const]));
   recordTimings(Object.fromEntries(timed));
-  const commit = currentCommit();
-  if (MODE === 'slow' && total('failed') === 0 && commit !== null) {
-    if (isClean())
-      recordPassedRun({
-        ...{ commit, date: new Date().toISOString(), minutes },
-        ...{ passed: total('passed'), flaky: flaky.map(({ file }) => file) },
-      });
-    else
-      log(
-        'The run is not recorded in test/passed.json, because the checkout has changes that are not committed.',
-      );
-  }
+  if (MODE === 'slow' && !signal.aborted) recordSlowRun(minutes);
   for (const line of [...slowestLines(results), ...flakyLines(flaky)]) console.log(line);
   log(`Minutes: ${minutes}`);
 }

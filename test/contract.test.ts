@@ -1,11 +1,19 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test, { type ExecutionContext } from 'ava';
+import { load } from 'cheerio';
+import sharp from 'sharp';
 import { EVENTS } from '../schemas/events.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../schemas/tool.ts';
 import { openStore, type Store } from '../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from './helpers/account.ts';
+import { KEY_VARIABLE } from './helpers/agentClients.ts';
 import { newOwner } from './helpers/dashboard.ts';
 import { isRecord, type Json, recordAt, recordsAt } from './helpers/json.ts';
 import { auditAccountWhenIdle } from './helpers/ledgerCheck.ts';
@@ -407,6 +415,26 @@ for (const language of SNIPPET_LANGUAGES)
       assertShown(t, tool, body, output);
     }
   });
+
+test('the call that saves the file gives a file of its type, as the pages show it', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'saved-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const { toolsKey } = await makeAccount(stack, 10);
+  const page = await pageOf('qr-generate');
+  const [, code = ''] = /curl, to a file<\/figcaption>\s*<pre[^>]*><code>(.*?)<\/code>/s.exec(page) ?? [];
+  await promisify(execFile)('sh', ['-c', load(code).text()], {
+    cwd: folder,
+    env: { ...process.env, [KEY_VARIABLE]: toolsKey },
+  });
+  const { format, width } = await sharp(join(folder, 'qr-generate.png')).metadata();
+  t.deepEqual({ format, width }, { format: 'png', width: 64 });
+  t.deepEqual(
+    tools.filter(({ raw }) => raw !== undefined).map(({ name }) => name),
+    await Promise.all(
+      tools.map(async ({ name }) => ((await pageOf(name)).includes('curl, to a file') ? name : '')),
+    ).then((names) => names.filter((name) => name !== '')),
+  );
+});
 
 test('calling an unknown tool gives not_found', async (t) => {
   const refused = await refusalOf(await account.call('no-such-tool', {}));

@@ -6,8 +6,9 @@ import { isRecord } from '../../schemas/isRecord.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
 import { moneyOf } from '../billing/prices.ts';
+import { EXTENSIONS } from '../calls/answer.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
-import { callSnippets } from '../dashboard/components/snippets.ts';
+import { callSnippets, fileSnippet } from '../dashboard/components/snippets.ts';
 import { paragraphs } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { codesOfTool } from '../openapi/codes.ts';
@@ -69,12 +70,39 @@ function questionsOf({ name }: Pick<ToolDefinition, 'name'>): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
+/** The first example as a call with curl that saves the file; null for a tool without a file. */
+function savingOf(tool: ToolDefinition, baseUrl: string): string | null {
+  const [mimeType] = mimeTypes(tool);
+  const [example] = tool.examples;
+  if (mimeType === undefined || example === undefined) return null;
+  const name = `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
+  return fileSnippet({ tool, input: example.input, baseUrl }, { name, mimeType });
+}
+
 const exampleMarkup = (tool: ToolDefinition, baseUrl: string): Html =>
   html`${tool.examples.map(
     ({ input, output }, index) => html`<div class="example">
 ${codeExamples(callSnippets({ tool, input, baseUrl }), `request-${index}`)}${codeBlock(outputOf(output), 'json', 'Response')}</div>
 `,
-  )}`;
+  )}${savingMarkup(savingOf(tool, baseUrl))}`;
+
+const savingMarkdown = (saving: string | null): string =>
+  saving === null
+    ? ''
+    : `
+With an \`Accept\` header of its type, the response is the file itself:
+
+\`\`\`sh
+${saving}
+\`\`\`
+`;
+
+const savingMarkup = (saving: string | null): Html | null =>
+  saving === null
+    ? null
+    : html`<p>With an <code>Accept</code> header of its type, the response is the file itself:</p>
+<div class="example">${codeBlock(saving, 'sh', 'curl, to a file')}</div>
+`;
 
 /**
  * A form that runs the tool with the visitor's key. The request has only the required fields, because the small sizes in
@@ -123,7 +151,7 @@ ${curl ?? ''}
 \`\`\`json
 ${outputOf(example?.output ?? {})}
 \`\`\`
-
+${savingMarkdown(savingOf(tool, baseUrl))}
 ## Limits
 
 | Limit | Value |

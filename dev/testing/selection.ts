@@ -106,6 +106,32 @@ function pathsOf(file: string): Set<string> {
 const shares = (first: ReadonlySet<string>, second: ReadonlySet<string>): boolean =>
   [...first].some((name) => second.has(name));
 
+interface Touched {
+  /** The files that the change touches. */
+  touched: string[];
+  /** The files that a change on shared ground selects; empty after other changes. */
+  mandatory: string[];
+  hasSharedGround: boolean;
+}
+
+/** Finds the slow test files that a change touches. @param changed the changed paths; null touches everything */
+export function touchedBy(slow: readonly string[], changed: readonly string[] | null): Touched {
+  const paths = changed?.filter((path) => !TEXT.test(path)) ?? null;
+  const names = paths?.filter((path) => !path.startsWith('test/')).map(namesIn) ?? [];
+  const hasSharedGround = paths === null || paths.some((path) => SHARED_GROUND.test(path));
+  const isTouched = (file: string): boolean => {
+    if (paths === null) return true;
+    const own = pathsOf(file);
+    const ownNames = namesIn(file);
+    return paths.some((path) => own.has(path)) || names.some((of) => shares(of, ownNames));
+  };
+  return {
+    touched: slow.filter(isTouched),
+    mandatory: hasSharedGround ? slow.filter((file) => SHARED_SUITES.test(file)) : [],
+    hasSharedGround,
+  };
+}
+
 /**
  * Chooses the slow test files for a change.
  *
@@ -119,17 +145,7 @@ export function select(
   commit: string | null,
   timings: Timings,
 ): Selection {
-  const paths = changed?.filter((path) => !TEXT.test(path)) ?? null;
-  const names = paths?.filter((path) => !path.startsWith('test/')).map(namesIn) ?? [];
-  const hasSharedGround = paths === null || paths.some((path) => SHARED_GROUND.test(path));
-  const isTouched = (file: string): boolean => {
-    if (paths === null) return true;
-    const own = pathsOf(file);
-    const ownNames = namesIn(file);
-    return paths.some((path) => own.has(path)) || names.some((of) => shares(of, ownNames));
-  };
-  const mandatory = hasSharedGround ? slow.filter((file) => SHARED_SUITES.test(file)) : [];
-  const touched = slow.filter(isTouched);
+  const { touched, mandatory, hasSharedGround } = touchedBy(slow, changed);
   const byHash =
     commit === null ? null : (slow[Number.parseInt(commit.slice(0, 8), 16) % slow.length] ?? null);
   const wanted = [...new Set([...mandatory, ...(byHash === null ? [] : [byHash]), ...touched])];
@@ -142,6 +158,7 @@ export function select(
     return runs;
   });
   const leftOut = wanted.filter((file) => !files.includes(file));
-  const needsContainers = paths === null || paths.some((path) => CONTAINERS.test(path));
+  const needsContainers =
+    changed === null || changed.some((path) => !TEXT.test(path) && CONTAINERS.test(path));
   return { files, leftOut, byHash, hasSharedGround, needsContainers };
 }

@@ -100,7 +100,10 @@ export default defineTool({
       output: {
         hostname: 'example.com',
         recordType: 'MX',
-        records: [{ exchange: '.', priority: 0, ttl: 300 }],
+        records: [
+          { exchange: 'mail.example.com', priority: 10, ttl: 300 },
+          { exchange: 'backup.example.net', priority: 20, ttl: 300 },
+        ],
         found: true,
         dnssec: null,
         dnssecBrokenLink: null,

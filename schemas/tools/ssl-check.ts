@@ -28,8 +28,8 @@ const certificate = {
 const leaf = {
   issuer: 'CN=Example CA,O=Example,C=US',
   subject: 'CN=example.com',
-  validFrom: '2026-01-15T00:00:00.000Z',
-  validTo: '2027-01-15T23:59:59.000Z',
+  validFrom: '2026-10-05T00:00:00.000Z',
+  validTo: '2027-01-02T23:59:59.000Z',
   serialNumber: '0AD893BAFA68B0B7FB7A404F06ECAF9A',
   fingerprint256:
     '45:5E:FA:0B:D8:2A:26:6E:65:C8:7C:22:E4:46:7E:4A:A6:F4:65:BA:E3:01:B1:2C:4B:2F:D5:50:85:E0:6D:D0',
@@ -250,8 +250,8 @@ export default defineTool({
       output: {
         host: 'example.com',
         ...leaf,
-        daysRemaining: 55,
-        lifetimeDays: 366,
+        daysRemaining: 9,
+        lifetimeDays: 90,
         renewalDue: true,
         subjectAlternativeNames: ['example.com', 'www.example.com'],
         chainValid: true,

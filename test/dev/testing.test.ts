@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
 import { failureLines, flakyLines, slowestLines } from '../../dev/testing/report.ts';
-import { select } from '../../dev/testing/selection.ts';
+import { select, touchedBy } from '../../dev/testing/selection.ts';
 import { createTapReader } from '../../dev/testing/tap.ts';
 import { filesOf, sampledFiles, suitesOf } from '../../dev/testing/tiers.ts';
+import { addRun } from '../../dev/testing/wholeRun.ts';
 
 const SLOW = filesOf(true);
 /** The files that a change selects when none has a known time and the hash chooses the first. */
@@ -118,6 +119,24 @@ test('without a known commit everything is touched; files that take too long are
   t.deepEqual([...files, ...leftOut].sort(), SLOW);
   t.true(files.length > 1 && files.length < 10, `${files.length}`);
   t.deepEqual(select(SLOW, null, null, {}).leftOut.length > 0, true);
+});
+
+test('a run that completes another one replaces what it ran, and leaves the rest', (t) => {
+  const before = { commit: 'a', minutes: 40, passed: { kept: 3, touched: 2 }, flaky: ['kept', 'touched'] };
+  const later = { commit: 'b', minutes: 2, passed: { failedBefore: 5 }, flaky: [] };
+  t.deepEqual(addRun(before, later, ['failedBefore', 'touched']), {
+    ...{ commit: 'b', minutes: 42 },
+    ...{ passed: { kept: 3, failedBefore: 5 }, flaky: ['kept'] },
+  });
+});
+
+test('a changed test touches itself; a change of the ledger needs the suites of money as well', (t) => {
+  const file = 'test/chaos/versioning.test.ts';
+  t.deepEqual(touchedBy(SLOW, [file]), { touched: [file], mandatory: [], hasSharedGround: false });
+  const { mandatory } = touchedBy(SLOW, ['store/ledger/ledger.ts']);
+  t.true(
+    mandatory.includes('test/chaos/kill.test.ts') && mandatory.includes('test/chaos/attribution.test.ts'),
+  );
 });
 
 test('the report names the slowest files, both runs of flaky ones, and all failures', (t) => {

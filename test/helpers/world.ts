@@ -85,7 +85,14 @@ function answer(query: Received): Buffer {
   const name = query.question.name.toLowerCase();
   const authorities = [soa('example.com', 300, 300)];
   if (name !== 'example.com') return reply(query, [], { code: 'NXDOMAIN', authorities });
-  if (type === 'MX') return reply(query, [{ type, name, ttl: 300, data: { exchange: '.', preference: 0 } }]);
+  if (type === 'MX')
+    return reply(
+      query,
+      Object.entries({ 'mail.example.com': 10, 'backup.example.net': 20 }).map(([exchange, preference]) => ({
+        ...{ type, name, ttl: 300 },
+        data: { exchange, preference },
+      })),
+    );
   if (type === 'A') return reply(query, [{ type, name, ttl: 300, data: '127.0.0.1' }]);
   return reply(query, [], { authorities });
 }

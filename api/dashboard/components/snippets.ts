@@ -39,7 +39,7 @@ interface Language {
   /** Writes the body as an expression of the language. */
   input(value: unknown): string;
   /**
-   * Source text with the placeholders `{url}`, `{method}`, `{variable}`, `{key}` and `{input}`. A line that begins with `?` and
+   * Source text with the placeholders `{url}`, `{method}`, `{variable}`, `{key}`, `{input}`, `{type}` and `{file}`. A line that begins with `?` and
    * a condition of `conditionsOf` is only part of requests that meet it.
    */
   template: string;
@@ -74,14 +74,20 @@ export interface ApiRequest {
   scope: keyof typeof KEY_VARIABLES | null;
   /** Whether the successful response has no body. */
   isEmpty?: boolean;
+  /** The file that curl asks for in place of JSON, and saves. */
+  file?: { name: string; mimeType: string };
 }
 
-function conditionsOf({ method, input, scope, isEmpty }: ApiRequest, key: string | undefined): Set<string> {
+function conditionsOf(
+  { method, input, scope, isEmpty, file }: ApiRequest,
+  key: string | undefined,
+): Set<string> {
   const hasBody = input !== undefined;
   return new Set([
     ...(scope === null ? [] : [key === undefined ? 'env' : 'literal']),
     hasBody ? 'body' : 'bodiless',
     isEmpty ? 'empty' : 'result',
+    ...(file === undefined ? [] : ['file']),
     // curl sends a POST if there is a body, and else a GET.
     ...(method === (hasBody ? 'POST' : 'GET') ? [] : ['method']),
   ]);
@@ -102,6 +108,8 @@ export function requestSnippets(request: ApiRequest, key?: string): Snippet[] {
       input: input(request.input ?? null),
       variable: KEY_VARIABLES[request.scope ?? 'tools'],
       key: key ?? '',
+      type: request.file?.mimeType ?? '',
+      file: shell(request.file?.name ?? ''),
     };
     const text = source
       .split('\n')
@@ -111,7 +119,10 @@ export function requestSnippets(request: ApiRequest, key?: string): Snippet[] {
       })
       .join('\n')
       .replace(/ \\$/, '')
-      .replaceAll(/\{(url|method|input|variable|key)\}/g, (_all, value: string) => values[value] ?? '');
+      .replaceAll(
+        /\{(url|method|input|variable|key|type|file)\}/g,
+        (_all, value: string) => values[value] ?? '',
+      );
     return { title, name, text };
   });
 }
@@ -128,6 +139,16 @@ export const callSnippets = ({ tool, input, baseUrl }: Call, key?: string): Snip
     { method: 'POST', url: `${baseUrl}/api/v1/tools/${tool.name}`, input, scope: 'tools' },
     key,
   );
+
+/** Returns a call with curl that saves the tool's file. */
+export const fileSnippet = ({ tool, input, baseUrl }: Call, file: NonNullable<ApiRequest['file']>): string =>
+  requestSnippets({
+    method: 'POST',
+    url: `${baseUrl}/api/v1/tools/${tool.name}`,
+    input,
+    scope: 'tools',
+    file,
+  })[0]?.text ?? '';
 
 const inTabs = (items: readonly Snippet[]): Html =>
   tabs(
