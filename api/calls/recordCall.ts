@@ -147,6 +147,7 @@ export function createCallRecords({ calls, answers, keyring, limits, log }: Depe
   async function claim(run: Run, running: number): Promise<Recorded> {
     const { caller, tool, idempotencyKey, requestId, formId, arrivedAt } = run.call;
     const { key, account } = caller;
+    const pending = canReplay(run) ? {} : { pendingAnswer: answers.fresh() };
     const newCall = {
       _id: randomUUID(),
       accountId: account._id,
@@ -161,7 +162,7 @@ export function createCallRecords({ calls, answers, keyring, limits, log }: Depe
         queue: Math.round(performance.now() - run.since),
       },
       ...(formId !== undefined && { formId }),
-      ...(canReplay(run) ? {} : { pendingAnswer: answers.fresh() }),
+      ...pending,
       ...(idempotencyKey === null
         ? {}
         : {
@@ -172,8 +173,10 @@ export function createCallRecords({ calls, answers, keyring, limits, log }: Depe
             },
           }),
     };
-    const { claimed, call: row } = await retryStore(() => calls.claim(newCall));
-    if (!claimed) return replay(run, row);
+    const { claimed, call } = await retryStore(() => calls.claim(newCall));
+    if (!claimed) return replay(run, call);
+    // If MongoDB's answer to an earlier attempt was lost, the call may have the response of another request by now.
+    const row = { ...call, ...pending };
     const request = requestOf(run, row, Math.round(performance.now() - run.since));
     return { ...run, row, replayed: false, start: { request, running, onStart: run.call.onStart } };
   }

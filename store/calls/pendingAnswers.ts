@@ -230,6 +230,7 @@ export function createPendingAnswers(
       const canFollow = {
         'pendingAnswer.process': { $type: 'string' },
         'pendingAnswer.response': { $ne: response },
+        'pendingAnswer.earlier.response': { $ne: response },
         [`pendingAnswer.earlier.${MAX_EARLIER - 1}`]: { $exists: false },
       } as const;
       const { matchedCount } = await calls.updateOne({ _id: callId, ...canFollow }, [
@@ -240,7 +241,11 @@ export function createPendingAnswers(
         },
       ]);
       if (matchedCount > 0) return true;
-      return (await calls.findOne({ _id: callId, ...mine, 'pendingAnswer.response': response })) !== null;
+      const recorded = [
+        { 'pendingAnswer.response': response },
+        { 'pendingAnswer.earlier.response': response },
+      ];
+      return (await calls.findOne({ _id: callId, $or: recorded })) !== null;
     },
 
     async undelivered({ _id, pendingAnswer }, code) {

@@ -1,11 +1,13 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { begin, createCallRecords } from '../../api/calls/recordCall.ts';
 import { createRefunds } from '../../api/calls/refunds.ts';
 import type { CallOutcome } from '../../api/calls/toolCall.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import hashText from '../../schemas/tools/hash-text.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { createCalls } from '../../store/calls/calls.ts';
 import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
@@ -77,6 +79,7 @@ async function startFixture(t: ExecutionContext) {
   const opened = open.move();
   return {
     store,
+    keyring,
     link: links.mongodb,
     results: createResults(mongodbPieces(store), keyring),
     refunds,
@@ -214,6 +217,56 @@ test('a call with several responses is settled when the last of them is lost, an
   });
   t.is((await accountOf(store, another.accountId)).balance, CREDITS - PRICE);
   t.deepEqual((await audit(store)).drift, []);
+});
+
+test('a response whose record is repeated, after another one was recorded, is recorded once', async (t) => {
+  await using fixture = await startFixture(t);
+  const { answers, store } = fixture;
+  const { row } = await fixture.chargedCall();
+  const [first, second] = [answers.fresh(), answers.fresh()];
+  await store.calls.updateOne({ _id: row._id }, { $set: { pendingAnswer: answers.fresh() } });
+  t.true(await answers.adopt(row._id, first));
+  t.true(await answers.adopt(row._id, second));
+  t.true(await answers.adopt(row._id, first));
+  t.false(await answers.lost(row._id, first));
+  t.false(await answers.lost(row._id, second));
+  const [call] = await callsOf(store, row.accountId);
+  t.is(call?.pendingAnswer?.earlier?.length, 0);
+});
+
+test('a claim that is repeated, after another request took over answering, keeps the response of its own request', async (t) => {
+  await using fixture = await startFixture(t);
+  const { answers, store, keyring } = fixture;
+  const account = await createAccounts(store).create({
+    email: `${randomUUID()}@example.com`,
+    credits: CREDITS,
+  });
+  const calls = createCalls(store);
+  const others = answers.fresh();
+  const records = createCallRecords({
+    calls: {
+      ...calls,
+      // MongoDB's answer to the first attempt is lost.
+      async claim(call) {
+        await calls.claim(call);
+        await answers.adopt(call._id, others);
+        return calls.claim(call);
+      },
+    },
+    ...{ answers, keyring, log: pino({ level: 'silent' }) },
+    limits: { RATE_LIMIT: null, POOL_WAIT: 1000, CALLS_PER_POOL: 8 },
+  });
+  const call = {
+    ...{ caller: { account, key: null }, tool: hashText, input: { text: 'abc' } },
+    ...{ idempotencyKey: 'form a', max: 1, requestId: 'req_a', arrivedAt: performance.now() },
+    hangup: new AbortController().signal,
+  };
+  const { row } = await records.claim(begin(call), 1);
+  const { pendingAnswer: own } = row;
+  if (own === undefined) throw new Error('no response is pending');
+  t.not(own.response, others.response);
+  t.false(await answers.lost(row._id, own));
+  t.true(await answers.lost(row._id, others));
 });
 
 test('without its lease, a process sends all responses to a form, and settles the call when none of them is delivered', async (t) => {
