@@ -86,7 +86,7 @@ const OPTIONS: readonly { tool: string; input: Json; shows: RegExp }[] = [
   {
     tool: 'smtp-test',
     input: { host: 'mail.example.com', port: 2525, encryption: 'none', domain: 'example.com' },
-    shows: /The domain accepts no mail/,
+    shows: /The mail server backup\.example\.net has no address/,
   },
 ];
 

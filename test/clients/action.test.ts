@@ -33,7 +33,7 @@ test.before(async () => {
   });
   owned.defer(() => server[Symbol.asyncDispose]());
   site = await listenAsTarget(server);
-  const tls = createTlsServer(await makeCertificate(['www.example.com'], 5));
+  const tls = createTlsServer(await makeCertificate(['DNS:www.example.com'], 5));
   owned.defer(() => tls[Symbol.asyncDispose]());
   secure = await listenAsTarget(tls);
 });
