@@ -527,7 +527,8 @@ test.serial('an owner connects an agent, revokes it, and signs the command in', 
   await press('Revoke');
   t.regex(await text(), /The connection was revoked.*No app is connected/s);
 
-  const started = await fetch(`${stack.baseUrl}/api/auth/device/code`, { method: 'POST' });
+  const asked = { method: 'POST', body: new URLSearchParams({ device: 'laptop' }) };
+  const started = await fetch(`${stack.baseUrl}/api/auth/device/code`, asked);
   const { verification_uri_complete } = recordAt(await started.json());
   await open('/dashboard/device');
   await inspect(t, tab);
