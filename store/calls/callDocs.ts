@@ -90,6 +90,8 @@ export interface CallDoc {
    * been handed to the operating system, or when the call has been refunded.
    */
   pendingAnswer?: PendingAnswer;
+  /** Response that was recorded as delivered before it was sent, because its process may have lost its lease. */
+  earlyResponse?: string;
   idempotency?: {
     key: string;
     /**

@@ -86,13 +86,14 @@ export function createPendingAnswers(
   const closing = new AbortController();
   const mine = { 'pendingAnswer.process': processId };
   const oneOfMine = { $or: [mine, { 'pendingAnswer.earlier.process': processId }] };
-  const done = { $unset: { pendingAnswer: '' as const } };
+  const done = { $unset: { pendingAnswer: '', earlyResponse: '' } } as const;
   const answered = () => ({ ...done, $set: { 'timing.answeredAt': new Date() } });
   /** Calls that `assertPending` recorded as delivered before their results were sent. */
   const early = new Set<string>();
   /** The responses of this process that are being sent, by call. */
   const sending = new Map<string, Set<string | undefined>>();
-  let unconfirmed: string[] = [];
+  /** Calls whose response was delivered, until that is recorded durably. */
+  const unconfirmed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
   /**
@@ -101,15 +102,11 @@ export function createPendingAnswers(
    */
   async function confirm(): Promise<void> {
     timer = undefined;
-    const batch = unconfirmed;
-    unconfirmed = [];
+    const batch = [...unconfirmed];
     if (batch.length === 0) return;
-    try {
-      await calls.updateMany({ _id: { $in: batch }, ...oneOfMine }, done);
-    } catch (error) {
-      unconfirmed.push(...batch);
-      throw error;
-    }
+    const isOpen = { $or: [...oneOfMine.$or, { earlyResponse: { $exists: true } }] };
+    await calls.updateMany({ _id: { $in: batch }, ...isOpen }, done);
+    for (const callId of batch) unconfirmed.delete(callId);
   }
   function confirmLater(): void {
     timer ??= setTimeout(() => {
@@ -139,7 +136,7 @@ export function createPendingAnswers(
   async function giveUp(filter: Filter<CallDoc>, code: ErrorCode | null): Promise<boolean> {
     const givenUp = {
       $set: { pendingAnswer: { process: null, code } },
-      $unset: { 'timing.answeredAt': '' as const },
+      $unset: { 'timing.answeredAt': '', earlyResponse: '' } as const,
     };
     return (await calls.updateOne(filter, givenUp)).matchedCount > 0;
   }
@@ -171,19 +168,35 @@ export function createPendingAnswers(
   }
 
   /**
-   * Records a call as delivered before its result is sent. Returns false if another process has refunded the call, has
-   * delivered its result, or may still do so.
+   * Records a call as delivered before its result is sent by the response `own`. Can be repeated. Returns false if another process
+   * has refunded the call, has delivered its result, or may still do so.
    */
-  async function recordEarly(callId: string): Promise<boolean> {
+  async function recordEarly(callId: string, own: string | undefined): Promise<boolean> {
     for (;;) {
-      const pending = (await calls.findOne({ _id: callId }))?.pendingAnswer;
-      if (pending === undefined) return false;
-      const { response = { $exists: false }, earlier = [] } = pending;
+      const call = await calls.findOne({ _id: callId });
+      const pending = call?.pendingAnswer;
+      if (pending === undefined) {
+        const { earlyResponse } = call ?? {};
+        return earlyResponse !== undefined && sending.get(callId)?.has(earlyResponse) === true;
+      }
+      const { response, earlier = [] } = pending;
       if ([pending, ...earlier].some(({ process }) => process !== processId)) return false;
-      const isSame = { _id: callId, ...mine, 'pendingAnswer.response': response };
-      if ((await calls.updateOne(isSame, answered())).matchedCount > 0) return true;
+      const isSame = { _id: callId, ...mine, 'pendingAnswer.response': response ?? { $exists: false } };
+      const early = {
+        $unset: { pendingAnswer: '' } as const,
+        $set: { 'timing.answeredAt': new Date(), ...(own !== undefined && { earlyResponse: own }) },
+      };
+      if ((await calls.updateOne(isSame, early)).matchedCount > 0) return true;
     }
   }
+
+  /**
+   * Gives up a response that was recorded as delivered before it was sent, if MongoDB's answer to that record was lost. Returns
+   * whether the call is to be settled.
+   */
+  const giveUpEarly = async (callId: string, response: string, code: ErrorCode | null): Promise<boolean> =>
+    !unconfirmed.has(callId) &&
+    (await giveUp({ _id: callId, pendingAnswer: { $exists: false }, earlyResponse: response }, code));
 
   /** Removes a response from those that are being sent. Returns whether it was the last one of this process. */
   function leave(callId: string, response: string | undefined): boolean {
@@ -207,7 +220,7 @@ export function createPendingAnswers(
     delivered(callId) {
       early.delete(callId);
       sending.delete(callId);
-      unconfirmed.push(callId);
+      unconfirmed.add(callId);
       confirmLater();
       // Sent at the same time as the response, so that a process that is killed right afterwards has sent both. If
       // the write fails, the next batch repeats it.
@@ -220,7 +233,7 @@ export function createPendingAnswers(
       const responses = sending.get(callId) ?? new Set();
       sending.set(callId, responses.add(response));
       if (isHeld() || early.has(callId)) return;
-      if (await recordEarly(callId)) early.add(callId);
+      if (await recordEarly(callId, response)) early.add(callId);
       else if (!(await wasDelivered(callId)))
         throw new Error(`call ${callId} was refunded in the meantime, or another process may answer it`);
     },
@@ -257,6 +270,7 @@ export function createPendingAnswers(
       return persist(async () => {
         const found = await takeOut(_id, response, code);
         if (found !== 'gone') return found === 'last';
+        if (isLast && (await giveUpEarly(_id, response, code))) return true;
         return !(await wasDelivered(_id)) && (await giveUp({ _id, ...isOpen }, code));
       });
     },
@@ -268,7 +282,11 @@ export function createPendingAnswers(
       if (early.delete(callId))
         return persist(() => giveUp({ _id: callId, pendingAnswer: { $exists: false } }, null));
       if (response === undefined) return persist(() => giveUp({ _id: callId, ...mine }, null));
-      return (await persist(() => takeOut(callId, response, null))) === 'last';
+      return persist(async () => {
+        const found = await takeOut(callId, response, null);
+        if (found === 'gone' && isLast) return giveUpEarly(callId, response, null);
+        return found === 'last';
+      });
     },
 
     async close() {

@@ -20,6 +20,7 @@ import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
 import { until } from '../helpers/until.ts';
+import { interceptStore } from '../store/intercept.ts';
 import { openCall } from '../store/ledgerFixtures.ts';
 
 const CREDITS = 100;
@@ -298,6 +299,43 @@ test('without its lease, a process sends all responses to a form, and settles th
   t.true(await answers.lost(lost.callId, lost.first));
   t.deepEqual(await pending(lost.callId), { process: null, code: null });
   await t.throwsAsync(answers.assertPending(lost.callId, answers.fresh()), { message: /was refunded/ });
+});
+
+test('without its lease, a process settles a call that it recorded as delivered without knowing it', async (t) => {
+  await using fixture = await startFixture(t);
+  const { store } = fixture;
+  const lease = { ...LEASE, isHeld: () => false };
+  await using owned = new AsyncDisposableStack();
+  let losesAnswers = false;
+  const faulty = interceptStore(store, async (operation, run) => {
+    const answer = await run();
+    if (losesAnswers && operation === 'calls.updateOne') throw new Error('the answer was lost');
+    return answer;
+  });
+  const answers = owned.adopt(
+    createPendingAnswers(faulty, lease, (error) => t.log(String(error))),
+    (it) => it.close(),
+  );
+  const recorded = async () => {
+    const { callId } = await fixture.chargedCall();
+    const pendingAnswer = answers.fresh();
+    await store.calls.updateOne({ _id: callId }, { $set: { pendingAnswer } });
+    losesAnswers = true;
+    await t.throwsAsync(answers.assertPending(callId, pendingAnswer), { message: /answer was lost/ });
+    losesAnswers = false;
+    t.is((await store.calls.findOne({ _id: callId }))?.pendingAnswer, undefined);
+    return { callId, pendingAnswer };
+  };
+
+  const failed = await recorded();
+  t.true(await answers.undelivered({ _id: failed.callId, ...failed }, 'internal'));
+  const hungUp = await recorded();
+  await answers.assertPending(hungUp.callId, hungUp.pendingAnswer);
+  t.true(await answers.lost(hungUp.callId, hungUp.pendingAnswer));
+  const sent = await recorded();
+  await answers.assertPending(sent.callId, sent.pendingAnswer);
+  answers.delivered(sent.callId);
+  t.false(await answers.lost(sent.callId, sent.pendingAnswer));
 });
 
 test('without its lease, a process leaves a form that another process answers too to that process', async (t) => {
