@@ -30,7 +30,7 @@ export interface BatchRequest {
   idempotencyKey: string | null;
   /** Highest sum of prices in credits that the caller accepts. */
   max: number;
-  /** What the request says beside its body; the same Idempotency-Key requires the same. */
+  /** Media type and query of the request. A request with the same Idempotency-Key must have equal ones. */
   about: Record<string, unknown>;
   chunks: AsyncIterable<Buffer>;
   /** Reads the rows of the body. */
@@ -69,7 +69,7 @@ interface Dependencies {
   onError: (error: unknown) => void;
 }
 
-/** What documents of batches and rows count for, beside their inputs and results. */
+/** Bytes that a document of a batch or row adds to the storage of its account, beside inputs and results. */
 const STORED_BYTES = { batch: 4096, row: 1024 } as const;
 
 /** Computes the digest of what passes through. */

@@ -19,7 +19,7 @@ interface Dependencies {
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>;
 }
 
-/** What the rows of a batch are together. */
+/** Totals over the rows of a batch. */
 export interface CheckedRows {
   rows: number;
   totalCredits: number;
@@ -167,7 +167,7 @@ export function createCheckRows({ registry, toolCallService, inputs, limits }: D
       await flush();
       await storing;
     } finally {
-      // What is stored after the rows were discarded would stay.
+      // Waits for writes in progress: rows that are stored after the others were discarded would stay.
       await storing.catch(() => undefined);
     }
     return { rows: count, totalCredits, tools: [...tools.values()] };

@@ -10,7 +10,7 @@ const ID = 'id';
 /** More than any tool has fields. */
 const MAX_COLUMNS = 100;
 
-/** Reads a cell by the type of its field: text as it is, anything else as JSON. What is neither is left for the validator to report. */
+/** Parses a cell by the type of its field: strings unchanged, other types as JSON. The validator reports a cell that is not JSON. */
 function cellValue({ type }: PropertySchema, cell: string): unknown {
   if ([type].flat().includes('string') || (type === undefined && !/^[[{]/.test(cell))) return cell;
   try {

@@ -9,7 +9,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** What may come next, apart from white space. */
+/** State of the parser: the token that it expects next. White space may precede each. */
 type Place =
   | 'start'
   | 'firstName'

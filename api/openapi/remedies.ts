@@ -89,5 +89,5 @@ const IN_WORDS: Partial<Record<ErrorCode, string>> = {
   feed_unavailable: 'Repeat the call in a minute.',
 };
 
-/** What a person, an agent or a program with a client can do about an error: they see no headers. */
+/** Returns the remedy of an error for people, agents and clients, in words without names of headers. */
 export const remedyInWords = (code: ErrorCode): string => IN_WORDS[code] ?? REMEDIES[code];

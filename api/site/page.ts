@@ -21,7 +21,7 @@ export interface Section {
   pages: readonly Page[];
 }
 
-/** What a search finds: pages for those who call the API, or for those who run the service. */
+/** The readers of a page, to which a search can be limited: callers of the API, or operators of the service. */
 export const SCOPES = ['customers', 'operators'] as const;
 export type Scope = (typeof SCOPES)[number];
 

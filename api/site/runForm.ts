@@ -19,7 +19,7 @@ interface RunForm {
   input: string | null;
   /** Scope of the key that the request needs; null: none. */
   scope: 'tools' | 'account' | null;
-  /** What the button does, such as `Run (25 credits)`. */
+  /** Text of the button, such as `Run (25 credits)`. */
   button: string;
   /** A warning in Markdown. */
   note?: string;

@@ -38,7 +38,7 @@ function actionOf(code: ErrorCode, keyId: string | null): Action | null {
   }
 }
 
-/** What an owner can do about an error, with the button that leads there. @param keyId of the request; null if it is not known */
+/** Returns the remedy of an error for the owner of an account, with a button to the page that helps. @param keyId of the request; null if it is not known */
 export function remedyOf(code: ErrorCode, keyId: string | null = null): Html {
   const action = actionOf(code, keyId);
   const text = html`<p>${prose(remedyInWords(code))}</p>`;

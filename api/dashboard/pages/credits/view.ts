@@ -80,7 +80,7 @@ ${selling.packs.map(offer)}</ul>`,
 })}`;
 }
 
-/** What an adjustment was to take, where the balance was smaller. */
+/** The requested amount of an adjustment; it differs from the applied one if the balance was smaller. */
 const REQUESTED: Column<GrantDoc> = {
   title: 'Requested',
   numeric: true,
