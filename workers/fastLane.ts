@@ -1,4 +1,6 @@
 import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { createRunRows } from '../activities/batches/runRows.ts';
+import { startCallback } from '../activities/callJobs/startCallback.ts';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
 import { createWholeCall } from '../activities/runtime/wholeCall.ts';
 import { callOptions, openCallStart, sealCallResult } from '../platform/temporal/callStart.ts';
@@ -89,6 +91,19 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
       const steps = { reserve, settle: watchSettle(settle) };
       return { ...watched, ...steps, ...createWholeCall(steps, watched) };
     },
+    rowActivities: (tools) =>
+      createRunRows(
+        {
+          store,
+          keyring,
+          ledger,
+          limit: env.RATE_LIMIT,
+          startCallback: (id, accountId) => startCallback(client, id, accountId),
+          startDispatch: (accountId) => startDispatch(client, accountId),
+          onError,
+        },
+        tools,
+      ),
     async start(sealed, traceparent, gone) {
       stopping.throwIfAborted();
       const { request, running } = openCallStart(keyring, sealed);

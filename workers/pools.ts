@@ -41,6 +41,7 @@ import { createJobStorage } from '../store/jobs/storedBytes.ts';
 import type { Audit } from '../store/ledger/audit.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
+import type { RowChunkActivities } from '../workflows/accountJobs.ts';
 import { TASK_QUEUES, toolQueue, WAIT_FOR_WORKER, WORKFLOWS } from '../workflows/contract.ts';
 import type { ToolActivities } from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
@@ -96,6 +97,8 @@ export interface FastLane {
   workflowBundle: WorkflowBundle;
   /** Returns the activities of the lane, which observe how calls end. */
   activitiesWith(tools: ToolActivities): object;
+  /** Returns the activity that runs rows of batches in chunks, in the lane `further`. */
+  rowActivities(tools: ToolActivities): RowChunkActivities;
   /**
    * Starts the workflow of a call that an API process gives to this worker.
    *
@@ -164,7 +167,11 @@ export async function toolWorker(
   });
   return {
     taskQueue: toolQueue(pool),
-    activities: { ...activities, [WAIT_FOR_WORKER]: async () => undefined },
+    activities: {
+      ...activities,
+      ...fastLane?.rowActivities(activities),
+      [WAIT_FOR_WORKER]: async () => undefined,
+    },
     lanes,
     shutdownGraceTime: SHUTDOWN_GRACE,
     ...(fastLane !== null && { startCall: fastLane.start }),

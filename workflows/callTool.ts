@@ -13,7 +13,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import { CALL_ERRORS, describeShortage } from '../schemas/callErrors.ts';
+import { CALL_ERRORS, reservationError } from '../schemas/callErrors.ts';
 import type { ReserveResult } from '../store/ledger/ledger.ts';
 import {
   isCallFailure,
@@ -108,37 +108,8 @@ function toRefusal(error: unknown): Refusal {
 
 /** Converts a rejected reservation to an error of the error table. */
 function reserveRefusal(held: Exclude<ReserveResult, { status: 'held' }>, price: number): Refusal {
-  const { available } = held;
-  const common = { available, mayHaveStarted: false };
-  switch (held.status) {
-    case 'insufficient':
-      return refusal('insufficient_credits', describeShortage(price, available), {
-        ...common,
-        members: { available, cost: price },
-      });
-    case 'busy':
-      return refusal('rate_limited', 'Too many calls of this account run at once.', {
-        ...common,
-        retryAfter: 1,
-      });
-    case 'over_budget':
-      return refusal('key_budget_exceeded', held.detail, {
-        ...common,
-        members: { cost: price, budget: held.budget },
-      });
-    case 'suspended':
-      return refusal(
-        'account_suspended',
-        'The account is suspended because credits to be deducted had already been spent. New credits must cover them first.',
-        common,
-      );
-    case 'closed':
-      return refusal(
-        held.code ?? 'internal',
-        'The call ended before it started. Nothing was charged.',
-        common,
-      );
-  }
+  const { code, detail, ...error } = reservationError(held, price);
+  return refusal(code, detail, { ...error, available: held.available, mayHaveStarted: false });
 }
 
 /**

@@ -3,13 +3,14 @@ import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import type { Batches } from '../../store/batches/batches.ts';
 import type { BatchRows, QueuedRow } from '../../store/batches/batchRows.ts';
 import type { QueuedJob } from '../../store/jobs/jobs.ts';
+import type { RowChunk } from '../../workflows/accountJobs.ts';
 
 /** Milliseconds that a step may take for many rows at once; below the timeout of the activity. The sweeper continues. */
 export const STEP_MS = 6000;
 
 interface Dependencies {
   batches: Pick<Batches, 'openOf' | 'pause' | 'end'>;
-  rows: Pick<BatchRows, 'queued' | 'committed' | 'hasOpen'>;
+  rows: Pick<BatchRows, 'queued' | 'committed' | 'hasOpen' | 'leftInChunks'>;
   /** Counts rows that have ended; see `countEnded`. @returns whether all are counted */
   count(batchId: string, until: number): Promise<boolean>;
   /** Cancels the rows that wait; see `cancelWaiting`. @returns whether none waits any more */
@@ -22,10 +23,17 @@ export interface NextRows {
    * Returns the rows that may start now: of the oldest batch first, in their order, and only within the credits of their batch.
    * Pauses batches that have reached `maxCredits`, and ends those of which all rows have ended.
    *
-   * @param room number of rows that may start in each pool
-   * @param started jobs that were started and may run, of which none is returned
+   * @param room number of jobs and chunks that may start in each pool
+   * @param started jobs that were started and may run, alone or in a chunk, of which none is returned
+   * @param withChunk pools in which a chunk of the account runs; there is one at a time
+   * @returns the rows that run alone, and those that run in chunks
    */
-  next(accountId: string, room: ReadonlyMap<Pool, number>, started: readonly string[]): Promise<QueuedJob[]>;
+  next(
+    accountId: string,
+    room: ReadonlyMap<Pool, number>,
+    started: readonly string[],
+    withChunk: readonly Pool[],
+  ): Promise<{ alone: QueuedJob[]; chunks: RowChunk[] }>;
 }
 
 /** Returns the rows at the beginning whose prices fit together. */
@@ -43,9 +51,16 @@ export function createNextRows({ batches, rows, count, cancelWaiting }: Dependen
     batch: BatchDoc,
     room: ReadonlyMap<Pool, number>,
     started: readonly string[],
+    withChunk: ReadonlySet<Pool>,
   ): Promise<QueuedRow[]> {
     const inPools = await Promise.all(
-      batch.pools.map((pool) => rows.queued(batch, pool, room.get(pool) ?? 0, started)),
+      batch.pools.map(async (pool) => {
+        const places = room.get(pool) ?? 0;
+        const found = await rows.queued(batch, pool, places, started);
+        const together = withChunk.has(pool) || places <= 0 ? [] : found.filter(({ inChunk }) => inChunk);
+        const alone = found.filter(({ inChunk }) => !inChunk);
+        return [...together, ...alone.slice(0, Math.max(0, places - Math.min(1, together.length)))];
+      }),
     );
     return inPools.flat().sort((a, b) => a.row - b.row);
   }
@@ -70,22 +85,41 @@ export function createNextRows({ batches, rows, count, cancelWaiting }: Dependen
   }
 
   return {
-    async next(accountId, room, started) {
+    async next(accountId, room, started, chunkPools) {
       const until = Date.now() + STEP_MS;
       const left = new Map(room);
-      const chosen: QueuedJob[] = [];
+      const withChunk = new Set(chunkPools);
+      const alone: QueuedJob[] = [];
+      const chunks: RowChunk[] = [];
+      /** Adds a chunk for each pool of these rows, unless one runs there. */
+      const addChunks = (batchId: string, chosen: readonly Pick<QueuedRow, 'id' | 'pool'>[]): void => {
+        for (const [pool, inPool] of Map.groupBy(chosen, (row) => row.pool)) {
+          if (withChunk.has(pool)) continue;
+          withChunk.add(pool);
+          left.set(pool, (left.get(pool) ?? 0) - 1);
+          chunks.push({ batchId, pool, ids: inPool.map(({ id }) => id) });
+        }
+      };
       for (const batch of await batches.openOf(accountId)) {
+        addChunks(batch._id, await rows.leftInChunks(batch, started));
         if (batch.state === 'cancelling' && !(await cancelWaiting(batch, until))) continue;
         const { maxCredits } = batch;
-        let next = batch.state === 'running' ? await waiting(batch, left, started) : [];
+        let next = batch.state === 'running' ? await waiting(batch, left, started, withChunk) : [];
         if (maxCredits !== null && next.length > 0)
           next = await withinCredits(batch, maxCredits, next, started, until);
-        for (const { pool } of next) left.set(pool, (left.get(pool) ?? 0) - 1);
-        chosen.push(...next.map(({ row: _row, price: _price, ...job }) => job));
+        addChunks(
+          batch._id,
+          next.filter(({ inChunk }) => inChunk),
+        );
+        for (const { row: _row, price: _price, inChunk, ...job } of next) {
+          if (inChunk) continue;
+          left.set(job.pool, (left.get(job.pool) ?? 0) - 1);
+          alone.push(job);
+        }
         if (next.length === 0 && !(await rows.hasOpen(batch)) && (await count(batch._id, until)))
           await batches.end(batch);
       }
-      return chosen;
+      return { alone, chunks };
     },
   };
 }

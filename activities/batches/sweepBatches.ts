@@ -14,7 +14,7 @@ export interface SweptBatches {
 interface Dependencies {
   store: Pick<Store, 'batches' | 'accounts'>;
   batches: Pick<Batches, 'cancel' | 'resume'>;
-  rows: Pick<BatchRows, 'discard' | 'hasOpen'>;
+  rows: Pick<BatchRows, 'discard' | 'hasOpen' | 'leftInChunks'>;
 }
 
 /** Age from which a batch that is still being created was left by a crash; no request takes that long. */
@@ -51,6 +51,7 @@ export function createBatchSweep({ store, batches, rows }: Dependencies) {
         await batches.resume(_id);
         swept.unfinished.push(accountId);
       } else if (!(await rows.hasOpen(batch))) swept.unfinished.push(accountId);
+      else if ((await rows.leftInChunks(batch, [])).length > 0) swept.waiting.push(accountId);
     }
     return swept;
   };

@@ -4,6 +4,7 @@ import proto from '@temporalio/proto';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { sumExpiring } from '../../store/calls/expiringCalls.ts';
 import { type Sweep, sweep } from '../../store/calls/sweeper.ts';
+import { isInChunk } from '../../store/jobs/openJobs.ts';
 import { grantAllowances, monthOf } from '../../store/ledger/allowance.ts';
 import { type Audit, recordAudit, recordFailedAudit } from '../../store/ledger/audit.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
@@ -86,7 +87,9 @@ export const createMaintenanceActivities = (
 ): MaintenanceActivities => ({
   async sweepLedger() {
     if (isVersioned) await endStrandedCalls(client, heartbeat);
-    const swept = await sweep(store, ledger, (callId) => isClosed(client, callId));
+    const isOver = async (callId: string) =>
+      !(await isInChunk(store, callId)) && (await isClosed(client, workflowIds.call(callId)));
+    const swept = await sweep(store, ledger, isOver);
     onSweep(swept);
     return swept;
   },

@@ -17,6 +17,8 @@ export interface Calls {
    * attempt, it is claimed.
    */
   claim(call: NewCall): Promise<Claim>;
+  /** Inserts calls without an Idempotency-Key. Can be repeated. */
+  claimAll(calls: readonly NewCall[]): Promise<void>;
   /** Records that the workflow of a running call is being started or restarted. */
   touch(callId: string): Promise<void>;
   /** Finds the call that holds this Idempotency-Key. */
@@ -27,19 +29,16 @@ export interface Calls {
 /** Uses MongoDB's clock: with a future time of an API process, the sweeper would not end the call until that time. */
 const TOUCH = { $currentDate: { touchedAt: true } } as const;
 
+/** The document of a new call, without the field that `TOUCH` sets. */
+const runningCall = (newCall: NewCall, startedAt: Date) =>
+  ({ ...newCall, charged: 0, state: 'running', code: null, startedAt, finishedAt: null }) as const;
+
 export function createCalls({ calls }: Store): Calls {
   return {
     async claim(newCall) {
       const now = new Date();
       const { _id, accountId, idempotency } = newCall;
-      const row = {
-        ...newCall,
-        charged: 0,
-        state: 'running',
-        code: null,
-        startedAt: now,
-        finishedAt: null,
-      } as const;
+      const row = runningCall(newCall, now);
       for (;;) {
         try {
           const call = await calls.findOneAndUpdate(
@@ -59,6 +58,21 @@ export function createCalls({ calls }: Store): Calls {
           return { claimed: false, call: first };
         await calls.updateOne({ _id: first._id, 'idempotency.key': key }, { $unset: { idempotency: '' } });
       }
+    },
+
+    async claimAll(newCalls) {
+      if (newCalls.length === 0) return;
+      const now = new Date();
+      await calls.bulkWrite(
+        newCalls.map((newCall) => ({
+          updateOne: {
+            filter: { _id: newCall._id },
+            update: { $setOnInsert: runningCall(newCall, now), ...TOUCH },
+            upsert: true,
+          },
+        })),
+        { ordered: false },
+      );
     },
 
     async touch(callId) {

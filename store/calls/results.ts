@@ -50,6 +50,26 @@ export const mongodbPieces = ({ results }: Pick<Store, 'results'>): Pieces => ({
   },
 });
 
+/** Keeps the pieces that are put until `flush` stores them in one command; for many small results. */
+export function bufferedPieces({ results }: Pick<Store, 'results'>) {
+  const pieces: { id: string; data: Buffer; expiresAt: Date }[] = [];
+  return {
+    put: async (id: string, sealed: Uint8Array, expiresAt: Date): Promise<void> => {
+      pieces.push({ id, data: Buffer.from(sealed), expiresAt });
+    },
+    get: mongodbPieces({ results }).get,
+    /** Returns the bytes of the pieces. */
+    sizes: (): number[] => pieces.map(({ data }) => data.length),
+    async flush(): Promise<void> {
+      if (pieces.length === 0) return;
+      const writes = pieces.map(({ id, ...replacement }) => ({
+        replaceOne: { filter: { _id: id }, replacement, upsert: true },
+      }));
+      await results.bulkWrite(writes, { ordered: false });
+    },
+  };
+}
+
 /** Lets a stored input or result expire at this time. */
 export async function expireStored(
   { results }: Pick<Store, 'results'>,

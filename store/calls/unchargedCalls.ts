@@ -15,11 +15,12 @@ const CHECK_EVERY = 100;
 /** Limits the calls of an account that end without a charge. */
 export interface UnchargedCalls {
   /**
-   * Counts a call. An account with too many of them may make no new calls until the window ends.
+   * Counts calls. An account with too many of them may make no new calls until the window ends.
    *
+   * @param ended number of calls. Default: 1
    * @returns the number of calls in the window
    */
-  count(accountId: string): Promise<number>;
+  count(accountId: string, ended?: number): Promise<number>;
 }
 
 /**
@@ -36,8 +37,14 @@ export function createUnchargedCalls(
   if (limit === null) return { count: async () => 0 };
   const counter = createCounter(store, { name: 'uncharged', max: FREE_ENDS, seconds: DAY_SECONDS });
 
-  async function pauseIfAbove(accountId: string, calls: number, msLeft: number): Promise<void> {
-    if (calls <= FREE_ENDS || calls % CHECK_EVERY !== 1) return;
+  async function pauseIfAbove(
+    accountId: string,
+    calls: number,
+    ended: number,
+    msLeft: number,
+  ): Promise<void> {
+    const checks = (count: number) => Math.ceil(count / CHECK_EVERY);
+    if (calls <= FREE_ENDS || checks(calls) === checks(calls - ended)) return;
     const today = await usageOf(store, accountId, 1);
     const charged = today.flatMap(({ tools }) => tools).reduce((sum, { succeeded }) => sum + succeeded, 0);
     if (calls <= FREE_ENDS + charged) return;
@@ -47,9 +54,9 @@ export function createUnchargedCalls(
   }
 
   return {
-    async count(accountId) {
-      const { consumedPoints, msBeforeNext } = await counter.penalty(accountId);
-      await pauseIfAbove(accountId, consumedPoints, msBeforeNext);
+    async count(accountId, ended = 1) {
+      const { consumedPoints, msBeforeNext } = await counter.penalty(accountId, ended);
+      await pauseIfAbove(accountId, consumedPoints, ended, msBeforeNext);
       return consumedPoints;
     },
   };

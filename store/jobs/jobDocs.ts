@@ -57,6 +57,8 @@ export interface JobDoc {
   seq?: number;
   /** Set when the row has ended, until the batch has counted it. */
   uncounted?: true;
+  /** Id of its claim by a chunk, while it runs in one, and so without a workflow of its own; see `activities/batches/runRows.ts`. */
+  inChunk?: string;
   /** SHA-256 of the output in hexadecimal; missing if it was not computed. */
   sha256?: string;
 }

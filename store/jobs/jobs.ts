@@ -29,6 +29,7 @@ interface NewJob
     | 'rowId'
     | 'seq'
     | 'uncounted'
+    | 'inChunk'
     | 'sha256'
   > {
   callbackUrl: string | null;
@@ -58,7 +59,7 @@ export interface QueuedJob {
 }
 
 /**
- * The jobs of accounts, and the rows of batches, which only `find`, `openOf`, `start` and `end` concern. Each change of state is one
+ * The jobs of accounts, and the rows of batches, which only `find`, `openOf`, `start`, `end` and `endAll` concern. Each change of state is one
  * conditional update, so that a job ends once.
  */
 export interface Jobs {
@@ -80,6 +81,8 @@ export interface Jobs {
    * @returns the job as it has ended, now or before; null if it has not ended or does not exist
    */
   end(id: string, end: JobEnd, from?: readonly JobState[]): Promise<JobDoc | null>;
+  /** Ends jobs that have not ended, each as `end` does. */
+  endAll(ends: readonly { id: string; end: JobEnd }[]): Promise<void>;
   /** Records an attempt of the callback. */
   callbackAttempted(id: string, attempt: Omit<CallbackDoc, 'url'>): Promise<void>;
 }
@@ -90,6 +93,36 @@ export const OPEN_JOBS: readonly JobState[] = ['queued', 'running'];
 const SINGLE = { batchId: { $exists: false } } as const;
 
 const IS_ROW = { $eq: [{ $type: '$batchId' }, 'string'] };
+
+/** The update that ends a job in one of these states. */
+const endingOf = (id: string, end: JobEnd, from: readonly JobState[]) => ({
+  filter: { _id: id, state: { $in: [...from] } },
+  update: [
+    {
+      $set: {
+        state: end.state,
+        endedAt: '$$NOW',
+        // A row is kept as long as its batch.
+        expiresAt: { $cond: [IS_ROW, '$expiresAt', { $add: ['$$NOW', JOB_KEPT_MS] }] },
+        uncounted: { $cond: [IS_ROW, true, '$$REMOVE'] },
+        inChunk: '$$REMOVE',
+        sealedInput: '$$REMOVE',
+        result: { $literal: end.result },
+        code: end.state === 'succeeded' ? null : { $literal: end.code },
+        charged: end.state === 'succeeded' ? end.charged : 0,
+        ...(end.state === 'succeeded' && end.sha256 !== undefined && { sha256: end.sha256 }),
+        callback: {
+          $cond: [
+            { $eq: [{ $type: '$callback' }, 'object'] },
+            { $mergeObjects: ['$callback', { state: 'pending', nextAt: '$$NOW' }] },
+            null,
+          ],
+        },
+        ...(end.state !== 'succeeded' && !end.keepsKey && { idempotency: '$$REMOVE' }),
+      },
+    },
+  ],
+});
 
 export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
   const unexpired = () => ({ expiresAt: { $gt: new Date() } });
@@ -207,36 +240,15 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
       ),
 
     async end(id, end, from = OPEN_JOBS) {
-      const isKept = end.state === 'succeeded' || end.keepsKey;
-      const ended = await jobs.findOneAndUpdate(
-        { _id: id, state: { $in: [...from] } },
-        [
-          {
-            $set: {
-              state: end.state,
-              endedAt: '$$NOW',
-              // A row is kept as long as its batch.
-              expiresAt: { $cond: [IS_ROW, '$expiresAt', { $add: ['$$NOW', JOB_KEPT_MS] }] },
-              uncounted: { $cond: [IS_ROW, true, '$$REMOVE'] },
-              sealedInput: '$$REMOVE',
-              result: { $literal: end.result },
-              code: end.state === 'succeeded' ? null : { $literal: end.code },
-              charged: end.state === 'succeeded' ? end.charged : 0,
-              ...(end.state === 'succeeded' && end.sha256 !== undefined && { sha256: end.sha256 }),
-              callback: {
-                $cond: [
-                  { $eq: [{ $type: '$callback' }, 'object'] },
-                  { $mergeObjects: ['$callback', { state: 'pending', nextAt: '$$NOW' }] },
-                  null,
-                ],
-              },
-              ...(!isKept && { idempotency: '$$REMOVE' }),
-            },
-          },
-        ],
-        { returnDocument: 'after' },
-      );
+      const { filter, update } = endingOf(id, end, from);
+      const ended = await jobs.findOneAndUpdate(filter, update, { returnDocument: 'after' });
       return ended ?? jobs.findOne({ _id: id, endedAt: { $ne: null } });
+    },
+
+    async endAll(ends) {
+      if (ends.length === 0) return;
+      const updates = ends.map(({ id, end }) => ({ updateOne: endingOf(id, end, OPEN_JOBS) }));
+      await jobs.bulkWrite(updates, { ordered: false });
     },
 
     async callbackAttempted(id, attempt) {

@@ -9,6 +9,7 @@ const BATCH = 500;
 interface OpenJobs {
   /** Accounts with jobs that wait. */
   accounts: string[];
+  /** Jobs that run, each in a workflow of its own. */
   running: Pick<JobDoc, '_id' | 'accountId'>[];
   /** Jobs with a callback that is due, and such callbacks of batches. */
   callbacks: Pick<JobDoc, '_id' | 'accountId'>[];
@@ -23,9 +24,19 @@ export async function findOpenJobs({
   const projection = { accountId: 1 } as const;
   const [accounts, running, ofJobs, ofBatches] = await Promise.all([
     jobs.distinct('accountId', { state: 'queued', batchId: { $exists: false }, createdAt: ago }),
-    jobs.find({ state: 'running', startedAt: ago }, { projection }).limit(BATCH).toArray(),
+    jobs
+      .find({ state: 'running', startedAt: ago, inChunk: { $exists: false } }, { projection })
+      .limit(BATCH)
+      .toArray(),
     jobs.find({ 'callback.state': 'pending', 'callback.nextAt': ago }, { projection }).limit(BATCH).toArray(),
     batchCallbacks.find({ state: 'pending', nextAt: ago }, { projection }).limit(BATCH).toArray(),
   ]);
   return { accounts, running, callbacks: [...ofJobs, ...ofBatches] };
 }
+
+/** Whether a job is a row that runs in a chunk. The queue of its account then ends it, although it has no workflow. */
+export const isInChunk = async ({ jobs }: Pick<Store, 'jobs'>, jobId: string): Promise<boolean> =>
+  (await jobs.findOne(
+    { _id: jobId, state: 'running', inChunk: { $exists: true } },
+    { projection: { _id: 1 } },
+  )) !== null;

@@ -204,6 +204,7 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
       const queue = waiting.get(step.accountId) ?? [];
       queue.push({ step, resolve, reject });
       waiting.set(step.accountId, queue);
-      startUpdates();
+      // Later, so that steps which are requested together share an update.
+      queueMicrotask(startUpdates);
     });
 }

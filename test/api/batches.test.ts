@@ -5,9 +5,9 @@ import { type BatchRow, MAX_OPEN_BATCHES } from '../../schemas/batches.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
-import { batchesOf, CSV, NDJSON } from '../helpers/batches.ts';
+import { batchesOf, CSV, linesOf, NDJSON } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
-import { recordsAt } from '../helpers/json.ts';
+import { recordAt, recordsAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
@@ -108,6 +108,43 @@ test('rows of several tools run, and those that fail are not charged', async (t)
   const ended = await batches.reached(created.id);
   t.like(ended, { state: 'completed', counts: counts(4, 3, 1) });
   t.true(await isSettled(account, 100, ended));
+});
+
+test('rows that run together end as single calls do', async (t) => {
+  const account = await makeAccount(stack, 1000);
+  const batches = batchesOf(account, stack.baseUrl);
+  const calls = [
+    { tool: 'hash-text', input: { text: 'abc', algorithm: 'md5' } },
+    { tool: 'qr-generate', input: { text: 'abc', size: 1000 } },
+    // The code needs more pixels.
+    { tool: 'qr-generate', input: { text: 'x'.repeat(1000), size: 64 } },
+    // Its input is too large to run together with others.
+    { tool: 'hash-text', input: { text: 'y'.repeat(20_000) } },
+  ];
+  const [hash, code, failing, large] = calls;
+  const sent = [...Array.from({ length: 40 }, () => [hash, code, failing]).flat(), large];
+  const accepted = await batches.send(NDJSON, sent.map((line) => JSON.stringify(line)).join('\n'));
+  const ended = await batches.reached((await accepted.json()).id);
+  t.like(ended, { state: 'completed', counts: counts(121, 81, 40) });
+  t.true(await isSettled(account, 1000, ended));
+
+  const lines = linesOf(await (await batches.request(`/${ended.id}/results`)).text());
+  const expected = await Promise.all(
+    calls.map(async ({ tool, input }) => {
+      const response = await account.call(tool, input);
+      const { requestId: _, ...body } = recordAt(await response.json());
+      return { ...body, charged: Number(response.headers.get('X-Credits-Charged')) };
+    }),
+  );
+  for (const [i, line] of lines.entries()) {
+    const { requestId: _, ...body } = recordAt(line.output ?? line.error);
+    const call = i === 120 ? 3 : i % 3;
+    t.deepEqual({ ...body, charged: line.charged }, expected[call], JSON.stringify(calls[call]));
+  }
+  t.is(lines[2]?.code, 'invalid_input');
+  const rows = await callsOf(store, account.accountId);
+  const codes = new Map(rows.map(({ _id, code }) => [_id, code]));
+  t.true(lines.every(({ callId, code }) => codes.get(String(callId)) === code));
 });
 
 test('the rows of CSV run', async (t) => {
@@ -279,19 +316,47 @@ test('a batch pauses at maxCredits, and goes on with another limit', async (t) =
 });
 
 test('a batch pauses when credits are gone, and goes on when there are some', async (t) => {
-  const account = await makeAccount(stack, 7);
+  const account = await makeAccount(stack, 137);
   const batches = batchesOf(account, stack.baseUrl);
-  const { id } = await batches.create({ tool: 'hash-text', inputs: texts(12) });
+  const { id } = await batches.create({ tool: 'hash-text', inputs: texts(230) });
   const paused = await batches.reached(id, 'paused');
   t.is(paused.pauseReason, 'insufficient_credits');
-  await until('all credits are spent', async () => (await batches.get(id)).credits.charged === 7);
+  await until('all credits are spent', async () => (await batches.get(id)).credits.charged === 137);
   t.is((await batches.get(id)).counts.refused, 0);
   const { accountId } = account;
-  const more = { accountId, type: 'adjustment', amount: 10, reason: 'test', reference: 'more' } as const;
+  const more = { accountId, type: 'adjustment', amount: 100, reason: 'test', reference: 'more' } as const;
   await createAccounts(store).grant(more);
   const ended = await batches.reached(id);
-  t.like(ended, { state: 'completed', counts: counts(12, 12) });
-  t.true(await isSettled(account, 17, ended));
+  t.like(ended, { state: 'completed', counts: counts(230, 230) });
+  t.true(await isSettled(account, 237, ended));
+});
+
+test('a batch of rows that run together can be paused and cancelled between them', async (t) => {
+  const rows = 1500;
+  const account = await makeAccount(stack, rows);
+  const batches = batchesOf(account, stack.baseUrl);
+  const { id } = await batches.create({ tool: 'hash-text', inputs: texts(rows) });
+  const hasMore = (than: number) =>
+    until('rows have ended', async () => (await batches.get(id)).counts.charged > than);
+  await hasMore(0);
+  await batches.act(id, 'pause');
+  const paused = await until('no row runs', async () => {
+    const waiting = await store.jobs.countDocuments({ batchId: id, state: 'queued' });
+    const batch = await batches.get(id);
+    return batch.counts.charged + waiting === rows && batch;
+  });
+  t.like(paused, { state: 'paused', pauseReason: 'requested' });
+  t.true(paused.counts.open > 0);
+  await batches.act(id, 'resume');
+  await hasMore(paused.counts.charged);
+  await batches.cancel(id);
+  const ended = await batches.reached(id);
+  const { charged, cancelled } = ended.counts;
+  t.like(ended, { state: 'cancelled', counts: counts(rows, charged, 0, rows - charged) });
+  t.true(cancelled > 0);
+  t.true(await isSettled(account, rows, ended));
+  const manifest = await (await batches.request(`/${id}/manifest`)).json();
+  t.like(manifest, { rows, charged, refused: 0, cancelled, credits: charged });
 });
 
 test('with onEmptyBalance: stop, the other rows are cancelled', async (t) => {

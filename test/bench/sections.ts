@@ -1,5 +1,6 @@
 import type { Site } from '../helpers/browser.ts';
 import type { Stack, startOwnServers } from '../helpers/stack.ts';
+import { benchBatches } from './batches.ts';
 import { benchBrowser } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchCapacity } from './capacity.ts';
@@ -61,6 +62,16 @@ export const createSections = (
         '/s ratio': throughput,
       };
     }),
+  batches: async () => {
+    const { calls, rows, ratio } = await benchBatches(stack, sizes.batches);
+    const { concurrency } = sizes.batches;
+    goals.push({
+      figure: `rows of a batch / calls at ${concurrency} concurrent, /s of hash-text`,
+      value: ratio,
+      atLeast: 8,
+    });
+    return { 'hash-text': { 'calls /s': calls, 'rows /s': rows, ratio } };
+  },
   mcp: async () =>
     (await benchMcp(stack, sizes.mcp)).map(({ era, http, mcp, overhead }) => {
       goals.push({ figure: `hash-text through MCP (${era}), p50 ms above HTTP`, value: overhead, atMost: 5 });

@@ -11,6 +11,8 @@ export const FULL = {
   memory: { restMs: 60_000, calls: 320, concurrency: 32 },
   /** `calls`: of a round without concurrency, and of one with it for each concurrent caller. */
   calls: { rounds, concurrencies: [1, 8, 32], calls: { alone: 50, each: 8 }, warmUp: 10 },
+  /** `rows`: of a batch; `calls`: of all synchronous callers of a round. */
+  batches: { rounds, rows: 5000, concurrency: 32, calls: 640 },
   mcp: { rounds, calls: 100 },
   /** `pages`: number of pages. */
   site: { rounds, pages: Number.POSITIVE_INFINITY },
@@ -67,6 +69,7 @@ export type Sizes = typeof FULL;
 export const SHORT: Sizes = {
   memory: { restMs: 0, calls: 4, concurrency: 2 },
   calls: { rounds: 1, concurrencies: [1], calls: { alone: 3, each: 1 }, warmUp: 1 },
+  batches: { rounds: 1, rows: 20, concurrency: 2, calls: 4 },
   mcp: { rounds: 1, calls: 2 },
   site: { rounds: 1, pages: 1 },
   capacity: { share: 0.02, warmUp: 1, idleMs: 200 },

@@ -1,0 +1,57 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
+import type { ToolTimes } from '../../store/accounts/accountDocs.ts';
+import type { JobDoc } from '../../store/jobs/jobDocs.ts';
+import { isCallFailure } from '../../workflows/contract.ts';
+import type { JobOutcome } from '../../workflows/runJob.ts';
+import type { ToolActivities } from '../../workflows/types.ts';
+import { expiryOfResult } from '../callJobs/storeOutcome.ts';
+
+/** The outcome of a row that ends with a standard error. */
+export const errorOutcome = (code: ErrorCode): JobOutcome => ({
+  error: { code, detail: ERRORS[code].detail, members: {}, retryAfter: null },
+});
+
+/** Converts the failure of a tool to an outcome; null if the tool may be tried again. */
+function outcomeOf(error: unknown): { outcome: JobOutcome; times: ToolTimes | undefined } | null {
+  if (!(error instanceof ApplicationFailure && error.nonRetryable && error.type)) return null;
+  const details = error.details?.[0];
+  const { members, retryAfter, times } = isCallFailure(details)
+    ? details
+    : { members: {}, retryAfter: null, times: undefined };
+  return { outcome: { error: { code: error.type, detail: error.message, members, retryAfter } }, times };
+}
+
+/**
+ * Runs the tool of a row, as often as the policy of the call permits, within the current activity.
+ *
+ * @throws if the activity is cancelled
+ */
+export async function runTool(
+  tools: ToolActivities,
+  { _id: callId, requestId, tool: name, policy }: JobDoc,
+  input: Record<string, unknown>,
+): Promise<{ outcome: JobOutcome; times: ToolTimes | undefined }> {
+  const resultExpiresAt = expiryOfResult().toISOString();
+  for (let attempt = 1; ; attempt++)
+    try {
+      const tool = tools[name];
+      if (tool === undefined) throw new Error(`no activity for ${name}`);
+      const { attemptMs } = policy;
+      const { times, ...result } = await tool({
+        callId,
+        requestId,
+        input,
+        vault: null,
+        resultExpiresAt,
+        attemptMs,
+      });
+      return { outcome: { result }, times };
+    } catch (error) {
+      cancellationSignal().throwIfAborted();
+      const failed = outcomeOf(error);
+      if (failed !== null) return failed;
+      if (attempt >= policy.attempts) return { outcome: errorOutcome('internal'), times: undefined };
+    }
+}
