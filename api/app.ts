@@ -35,6 +35,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
   const account = createAccountArea(core, { ...auth, ...webhooks, ...calls });
   const billing = await createBillingArea(core);
   const jobs = createJobsArea(core, { ...calls, ...auth });
+  const batches = createBatchesArea(core, { ...calls, ...jobs });
   const status = createStatusArea(core, internal);
   const koa = createApplication(core, [
     createOpenapiArea(core, internal),
@@ -43,7 +44,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     createTrialArea(core, { ...internal, ...calls }),
     // Before the calls, because it takes tool calls that prefer an asynchronous response.
     jobs,
-    createBatchesArea(core, { ...calls, ...jobs }),
+    batches,
     calls,
     createMcpArea(core, { ...internal, ...calls, ...auth }),
     account,
@@ -56,6 +57,8 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
       ...auth,
       ...account,
       ...billing,
+      ...jobs,
+      ...batches,
       ...status,
     }),
     billing,

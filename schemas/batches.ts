@@ -59,6 +59,7 @@ const credits = {
 } as const;
 
 const PAUSES = [
+  'not_started',
   'requested',
   'max_credits',
   'insufficient_credits',
@@ -66,7 +67,10 @@ const PAUSES = [
   'account_suspended',
   'rate_limited',
 ] as const;
-/** Why a batch is paused: at the request of the caller, at `maxCredits`, or because of an error that its next rows would get too. */
+/**
+ * Why a batch is paused: its owner has not started it yet (a batch of the dashboard), at the request of the caller, at `maxCredits`,
+ * or because of an error that its next rows would get too.
+ */
 export type PauseReason = (typeof PAUSES)[number];
 export const isPauseReason = (code: string): code is PauseReason => PAUSES.some((reason) => reason === code);
 
@@ -293,6 +297,7 @@ export const resumeBody = {
   required: [],
   additionalProperties: false,
 } as const;
+export type ResumeBody = FromSchema<typeof resumeBody>;
 
 export const resumeBatch = defineOperation({
   id: 'resumeBatch',

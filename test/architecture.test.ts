@@ -100,6 +100,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'api/site/scripts/run.js',
     'api/site/scripts/try.js',
   ],
+  webSockets: ['api/dashboard/pages/batches/progress.js'],
   // Scripts that run in Chromium change globals of the page; limitBytes.ts and xmpPacket.ts replace built-in ones while they
   // read a PDF.
   globals: [

@@ -15,11 +15,16 @@ import type { JobArea } from '../jobs/area.ts';
 import { batchRoutes } from './batchRoutes.ts';
 import { createBatchService } from './batchService.ts';
 import { createCheckRows } from './checkRows.ts';
+import { createBatchDownloads } from './downloadRoutes.ts';
+import { createBatchEvents } from './eventRoutes.ts';
+import { createTransferLimit } from './transferLimit.ts';
 
 type Services = Pick<JobArea, 'jobWorkflow' | 'storage' | 'egress'> & { toolCallService: ToolCallService };
 
 /** Milliseconds for which a request cancels rows; the queue of the account cancels the others. */
 const CANCEL_MS = 8000;
+/** Bodies of an account that a process receives at the same time, and how long further ones wait. */
+const UPLOADS = { most: 2, waitMs: 10_000, what: 'batches of an account are received' } as const;
 
 /** Creates batches: many calls in one request. */
 export function createBatchesArea(core: ApiCore, services: Services) {
@@ -39,7 +44,7 @@ export function createBatchesArea(core: ApiCore, services: Services) {
   const { toolCallService, jobWorkflow, storage, egress } = services;
   const { rateLimit, onFailure } = limits;
   const inputs = createRowInputs(store, createResults(mongodbPieces(store), keyring), keyring);
-  const batches = createBatchService({
+  const batchService = createBatchService({
     batches: createBatches(store, jobWorkflow.startCallback),
     rows: createBatchRows(store),
     checkRows: createCheckRows({ registry, toolCallService, inputs, limits: env }),
@@ -53,15 +58,24 @@ export function createBatchesArea(core: ApiCore, services: Services) {
     publicUrl,
     onError,
   });
+  const outputs = createRowOutputs(store, keyring);
+  const batchUploads = createTransferLimit(UPLOADS);
+  const batchDownloads = createBatchDownloads({ registry, batches: batchService, outputs });
+  const batchEvents = createBatchEvents({ batches: batchService, stopping });
   return {
+    batchService,
+    batchUploads,
+    batchDownloads,
+    batchEvents,
     routes(router: Router<State>) {
       const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
       batchRoutes(router, {
         registry,
-        batches,
-        outputs: createRowOutputs(store, keyring),
+        batches: batchService,
+        uploads: batchUploads,
+        downloads: batchDownloads,
+        events: batchEvents,
         listCallbacks: (batchId, page) => listCallbacks(store, batchId, page),
-        stopping,
         authenticate,
         rateLimit,
         serve: createServe(router, { authenticate, rateLimit }),

@@ -1,5 +1,4 @@
 import type Router from '@koa/router';
-import { createSemaphorePerHolder } from '../../platform/semaphores.ts';
 import {
   type BatchOptions,
   type BatchQuery,
@@ -18,6 +17,7 @@ import {
   resumeBatch,
 } from '../../schemas/batches.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import type { Registry } from '../../schemas/registry.ts';
 import { callbackRow } from '../../store/batches/batchCallbacks.ts';
 import type { BatchCallbackDoc } from '../../store/batches/batchDocs.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
@@ -31,20 +31,24 @@ import type { TakeTokens } from '../http/rateLimit.ts';
 import { createValidator } from '../http/validator.ts';
 import type { BatchRequest, BatchService } from './batchService.ts';
 import { csvRows } from './csvRows.ts';
-import { type DownloadDependencies, downloadRoutes } from './downloadRoutes.ts';
-import { eventRoutes } from './eventRoutes.ts';
+import { type BatchDownloads, downloadRoutes } from './downloadRoutes.ts';
+import { type BatchEvents, eventRoutes } from './eventRoutes.ts';
 import { type Envelope, jsonRows } from './jsonRows.ts';
 import { ndjsonRows } from './ndjsonRows.ts';
+import type { TransferLimit } from './transferLimit.ts';
 
-interface Dependencies extends Pick<DownloadDependencies, 'registry' | 'outputs'> {
+interface Dependencies {
+  registry: Registry;
   batches: BatchService;
+  /** Limits the bodies that are received. */
+  uploads: TransferLimit;
+  downloads: BatchDownloads;
+  events: BatchEvents;
   /** Authenticates by API key. */
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
   serve: Serve;
   listCallbacks(batchId: string, page: PageRequest): Promise<Page<BatchCallbackDoc>>;
-  /** Aborted when the process stops. */
-  stopping: AbortSignal;
 }
 
 /** How the body of a request is read. */
@@ -54,18 +58,18 @@ type Format = Pick<BatchRequest, 'about' | 'rows' | 'options'>;
 const EXTRA_BYTES = 16_384;
 /** Maximum time to receive a body, in milliseconds; that of the server. */
 const RECEIVE_MS = 60_000;
-/** Bodies of an account that a process receives at the same time, and how long further ones wait. */
-const UPLOADS = { most: 2, waitMs: 10_000, retryAfter: 5 } as const;
+
+/** Returns the maximum size of a row in bytes. */
+export const longestRow = (registry: Registry): number =>
+  EXTRA_BYTES +
+  Math.max(...[...registry.values()].map(({ limits }) => limits.bodyBytes ?? DEFAULT_BODY_BYTES));
 
 /** Registers the operations of batches. */
 export function batchRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, batches, authenticate, rateLimit, serve } = deps;
+  const { registry, batches, uploads, authenticate, rateLimit, serve } = deps;
   const validateQuery = createValidator()<BatchQuery>(batchQuery);
   const validateEnvelope = createValidator()<JsonEnvelope>(batchOptions);
-  const uploads = createSemaphorePerHolder(UPLOADS.most);
-  const longest =
-    EXTRA_BYTES +
-    Math.max(...[...registry.values()].map(({ limits }) => limits.bodyBytes ?? DEFAULT_BODY_BYTES));
+  const longest = longestRow(registry);
 
   function jsonFormat(ctx: Context): Format {
     const [option] = Object.keys(ctx.query);
@@ -113,15 +117,7 @@ export function batchRoutes(router: Router<State>, deps: Dependencies): void {
   async function accept(ctx: Context, format: Format): Promise<void> {
     const { caller, requestId } = ctx.state;
     const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
-    using _slot = await uploads
-      .acquire(caller.account._id, AbortSignal.timeout(UPLOADS.waitMs))
-      .catch((error) => {
-        throw new ServiceError('rate_limited', {
-          detail: `At most ${UPLOADS.most} batches of an account are received at the same time.`,
-          retryAfter: UPLOADS.retryAfter,
-          cause: error,
-        });
-      });
+    using _slot = await uploads.acquire(caller.account._id);
     const chunks = receiveBody(ctx, MAX_BATCH_BYTES, false, RECEIVE_MS);
     const { row, isReplay } = await batches.create({
       caller,
@@ -151,10 +147,13 @@ export function batchRoutes(router: Router<State>, deps: Dependencies): void {
     await authorize(ctx);
     await accept(ctx, formatOf(ctx));
   });
-  downloadRoutes(router, { ...deps, authorize });
-  eventRoutes(router, { ...deps, authorize });
+  downloadRoutes(router, deps.downloads, authorize);
+  eventRoutes(router, deps.events, authorize);
 
-  serve(listBatches, ({ caller, query: { state, ...page } }) => batches.list(caller, state, page));
+  serve(listBatches, async ({ caller, query: { state, ...page } }) => {
+    const { items, nextCursor } = await batches.list(caller, state, page);
+    return { items: items.map(batchRow), nextCursor };
+  });
   serve(getBatch, async ({ caller, id }) => batchRow(await batches.find(caller, id)));
   serve(listBatchCallbacks, async ({ caller, id, query }) => {
     await batches.find(caller, id);

@@ -37,6 +37,8 @@ export interface BatchRequest {
   rows(chunks: AsyncIterable<Buffer>): Rows;
   /** Returns the options, when all rows have been read. @throws ServiceError invalid_input */
   options(): BatchOptions;
+  /** Whether the batch is paused until it is resumed. Default: it runs at once. */
+  waitsForStart?: boolean;
 }
 
 /** Batches as the API offers them. A key that may call only some tools sees only batches of these. */
@@ -45,7 +47,7 @@ export interface BatchService {
   create(request: BatchRequest): Promise<{ row: BatchRow; isReplay: boolean }>;
   /** Returns a batch. @throws ServiceError not_found */
   find(caller: Caller, id: string): Promise<BatchDoc>;
-  list(caller: Caller, state: BatchState | undefined, page: PageRequest): Promise<Page<BatchRow>>;
+  list(caller: Caller, state: BatchState | undefined, page: PageRequest): Promise<Page<BatchDoc>>;
   pause(caller: Caller, id: string): Promise<BatchRow>;
   resume(caller: Caller, id: string, maxCredits: number | null | undefined): Promise<BatchRow>;
   cancel(caller: Caller, id: string): Promise<void>;
@@ -140,7 +142,7 @@ export function createBatchService(deps: Dependencies): BatchService {
 
   /** Stores and checks the rows, then opens the batch. */
   async function store(request: BatchRequest): Promise<{ row: BatchRow; isReplay: boolean }> {
-    const { caller, requestId, idempotencyKey } = request;
+    const { caller, requestId, idempotencyKey, waitsForStart = false } = request;
     const accountId = caller.account._id;
     const batch = {
       _id: `batch_${randomUUID()}`,
@@ -176,6 +178,7 @@ export function createBatchService(deps: Dependencies): BatchService {
           callbackUrl,
           body: body(),
           idempotency: idempotencyKey === null ? null : { key: idempotencyKey, fingerprint },
+          waitsForStart,
         }),
       );
       isOpen = opened !== null;
@@ -211,9 +214,9 @@ export function createBatchService(deps: Dependencies): BatchService {
 
     async list({ account, key }, state, page) {
       const filter = { state, tools: key?.tools ?? null };
-      const { items, nextCursor } = await batches.list(account._id, filter, page);
-      for (const { _id, endedAt } of items) if (endedAt === null) await deps.count(_id);
-      return { items: items.map(batchRow), nextCursor };
+      const found = await batches.list(account._id, filter, page);
+      for (const { _id, endedAt } of found.items) if (endedAt === null) await deps.count(_id);
+      return found;
     },
 
     async pause(caller, id) {

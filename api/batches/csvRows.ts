@@ -6,7 +6,7 @@ import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
 import type { Rows } from './rowReader.ts';
 
 /** Column of the id of a row, unless the tool has a field of this name. */
-const ID = 'id';
+export const ID = 'id';
 /** More than any tool has fields. */
 const MAX_COLUMNS = 100;
 

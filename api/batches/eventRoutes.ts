@@ -1,24 +1,24 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Router from '@koa/router';
-import { createSemaphorePerHolder } from '../../platform/semaphores.ts';
 import { EVENTS_TYPE, getBatchEvents } from '../../schemas/batches.ts';
-import { ServiceError } from '../../schemas/errors.ts';
 import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
 import type { Context, State } from '../http/context.ts';
 import type { BatchService } from './batchService.ts';
+import { createTransferLimit } from './transferLimit.ts';
 
 interface Dependencies {
   batches: Pick<BatchService, 'find'>;
-  /** Authenticates a request and takes its tokens. */
-  authorize(ctx: Context): Promise<void>;
   /** Aborted when the process stops. */
   stopping: AbortSignal;
 }
 
+/** Streams the progress of the batch in the path, to a caller who has been authenticated. */
+export type BatchEvents = (ctx: Context) => Promise<void>;
+
 /** Streams of an account that a process sends at the same time, and how long further ones wait. */
-const STREAMS = { most: 16, waitMs: 1000, retryAfter: 5 } as const;
+const STREAMS = { most: 16, waitMs: 1000, what: 'streams of an account are sent' } as const;
 /** Interval at which the state is read, in milliseconds. */
 const POLL_MS = 1000;
 /** Interval of comments that keep the connection open, in milliseconds; below the timeout of common proxies. */
@@ -58,14 +58,14 @@ async function* eventsOf(
   }
 }
 
-/** Registers the stream of a batch's progress. */
-export function eventRoutes(router: Router<State>, { batches, authorize, stopping }: Dependencies): void {
-  const streams = createSemaphorePerHolder(STREAMS.most);
+/** Creates the streams. The API and the dashboard of a process share their limit. */
+export function createBatchEvents({ batches, stopping }: Dependencies): BatchEvents {
+  const streams = createTransferLimit(STREAMS);
 
-  router.get(getBatchEvents.path.replace('{id}', ':id'), async (ctx) => {
+  return async (ctx) => {
     const closed = new AbortController();
-    ctx.res.once('close', () => closed.abort());
-    await authorize(ctx);
+    if (ctx.res.closed) closed.abort();
+    else ctx.res.once('close', () => closed.abort());
     const { caller } = ctx.state;
     const read = () => batches.find(caller, ctx.params.id ?? '');
     const batch = await read();
@@ -76,17 +76,22 @@ export function eventRoutes(router: Router<State>, { batches, authorize, stoppin
       return;
     }
     const signal = AbortSignal.any([closed.signal, stopping, AbortSignal.timeout(STREAM_MS)]);
-    const wait = AbortSignal.any([signal, AbortSignal.timeout(STREAMS.waitMs)]);
-    const slot = await streams.acquire(batch.accountId, wait).catch((error) => {
-      throw new ServiceError('rate_limited', {
-        detail: `At most ${STREAMS.most} streams of an account are sent at the same time.`,
-        retryAfter: STREAMS.retryAfter,
-        cause: error,
-      });
-    });
+    const slot = await streams.acquire(batch.accountId, signal);
     closed.signal.addEventListener('abort', () => slot[Symbol.dispose](), { once: true });
     if (closed.signal.aborted) slot[Symbol.dispose]();
     ctx.type = EVENTS_TYPE;
     ctx.body = Readable.from(eventsOf(read, seen, signal));
+  };
+}
+
+/** Registers the stream of a batch's progress. @param authorize authenticates a request and takes its tokens */
+export function eventRoutes(
+  router: Router<State>,
+  events: BatchEvents,
+  authorize: (ctx: Context) => Promise<void>,
+): void {
+  router.get(getBatchEvents.path.replace('{id}', ':id'), async (ctx) => {
+    await authorize(ctx);
+    await events(ctx);
   });
 }

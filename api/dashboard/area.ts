@@ -8,12 +8,14 @@ import { dismissalRoutes } from './frame/dismissalRoutes.ts';
 import { operatorRouter } from './frame/operatorRouter.ts';
 import { createPageRouter } from './frame/pageRouter.ts';
 import { operatorRoutes } from './operator/routes.ts';
+import { batchesRoutes } from './pages/batches/routes.ts';
 import { callsRoutes } from './pages/calls/routes.ts';
 import { connectRoutes } from './pages/connect/routes.ts';
 import { connectedAppsRoutes } from './pages/connectedApps/routes.ts';
 import { creditsRoutes } from './pages/credits/routes.ts';
 import { deviceRoutes } from './pages/device/routes.ts';
 import { eventsRoutes } from './pages/events/routes.ts';
+import { jobsRoutes } from './pages/jobs/routes.ts';
 import { keysRoutes } from './pages/keys/routes.ts';
 import { ledgerRoutes } from './pages/ledger/routes.ts';
 import { overviewRoutes } from './pages/overview/routes.ts';
@@ -31,6 +33,8 @@ const PAGES = [
   // Before the page of a call, whose path also matches.
   refusedRoutes,
   callsRoutes,
+  batchesRoutes,
+  jobsRoutes,
   keysRoutes,
   connectedAppsRoutes,
   connectRoutes,

@@ -44,7 +44,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
     allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
     ownPorts: ports,
   });
-  const jobs = createJobService({
+  const jobService = createJobService({
     toolCallService,
     jobs: createJobs(store),
     storage,
@@ -63,6 +63,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
     onError,
   });
   return {
+    jobService,
     jobWorkflow,
     storage,
     egress,
@@ -78,7 +79,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
       jobRoutes(router, {
         registry,
         toolCallService,
-        jobs,
+        jobs: jobService,
         secrets: createCallbackSecrets(store, keyring),
         uploads,
         authenticate,

@@ -46,6 +46,8 @@ export interface JobService {
    * @throws ServiceError not_found
    */
   get(caller: Caller, id: string, waitSeconds: number): Promise<JobRow>;
+  /** Returns a job, or a row of a batch. @throws ServiceError not_found */
+  find(caller: Caller, id: string): Promise<JobDoc>;
   list(caller: Caller, state: JobState | undefined, page: PageRequest): Promise<Page<JobRow>>;
   /** Reads the outcome. @throws ServiceError not_found, not_finished, rate_limited, pool_busy */
   outcome(caller: Caller, id: string, hangup: AbortSignal): Promise<JobAnswer>;
@@ -189,6 +191,8 @@ export function createJobService(deps: Dependencies): JobService {
         return jobRow(await find(caller, id));
       }
     },
+
+    find,
 
     async list({ account, key }, state, page) {
       const filter = { state, tools: key?.tools ?? null };

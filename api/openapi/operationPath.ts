@@ -1,7 +1,7 @@
 import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
-import { COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
+import { BINARY, COMMON_HEADERS, headerRefs } from './headers.ts';
 import { ITEM_EXAMPLES, OPERATION_EXAMPLES } from './operationExamples.ts';
 import { problemResponses, type SharedResponses } from './problems.ts';
 
@@ -44,11 +44,11 @@ const examples = (value: unknown): Json => (value === undefined ? {} : { example
 function success({ id, success: { status, schema, alsoAs = [], only } }: Operation): Json {
   const headers = headerRefs(COMMON_HEADERS);
   if (only !== undefined) {
-    const content = Object.fromEntries(only.map((type) => [type, mediaOf(type)]));
+    const content = Object.fromEntries(only.map((type) => [type, BINARY]));
     return { [status]: { description: SUCCESS[status], headers, content } };
   }
   if (schema === undefined) return { [status]: { description: 'Success, without content.', headers } };
-  const others = alsoAs.map((type) => [type, mediaOf(type)]);
+  const others = alsoAs.map((type) => [type, BINARY]);
   const json = { schema: forGenerators(schema), ...examples(OPERATION_EXAMPLES[id]?.response) };
   const content = { 'application/json': json, ...Object.fromEntries(others) };
   return { [status]: { description: SUCCESS[status], headers, content } };

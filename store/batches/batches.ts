@@ -38,7 +38,11 @@ export type CheckedBatch = Pick<
   | 'metadata'
   | 'callbackUrl'
   | 'body'
-> & { idempotency: { key: string; fingerprint: string } | null };
+> & {
+  idempotency: { key: string; fingerprint: string } | null;
+  /** Whether it is paused until `resume` starts it. */
+  waitsForStart: boolean;
+};
 
 /** Selects batches of an account. `tools`: only batches whose rows call no others; null: all. */
 interface BatchFilter {
@@ -50,7 +54,7 @@ interface BatchFilter {
 export interface Batches {
   /** Inserts a batch that nobody sees until it is opened. */
   create(batch: NewBatch): Promise<void>;
-  /** Lets a batch run. Can be repeated. @returns null if another batch has its Idempotency-Key, or it is gone */
+  /** Lets a batch run, or wait for its start. Can be repeated. @returns null if another batch has its Idempotency-Key, or it is gone */
   open(id: string, batch: CheckedBatch): Promise<BatchDoc | null>;
   findByKey(accountId: string, key: string): Promise<BatchDoc | null>;
   find(accountId: string, id: string): Promise<BatchDoc | null>;
@@ -130,10 +134,11 @@ export function createBatches(
       await batches.updateOne({ _id: row._id }, { $setOnInsert: row }, { upsert: true });
     },
 
-    async open(id, { idempotency, ...checked }) {
+    async open(id, { idempotency, waitsForStart, ...checked }) {
       const set = {
         ...checked,
-        state: 'running',
+        state: waitsForStart ? 'paused' : 'running',
+        pauseReason: waitsForStart ? 'not_started' : null,
         revision: 1,
         runningSince: new Date(),
         ...(idempotency !== null && {

@@ -26,6 +26,7 @@ type Find<T> = (condition: Document) => FindCursor<T>;
 const encode = (list: string, { value, id }: Position): string =>
   Buffer.from(`${list} ${value} ${id}`).toString('base64url');
 
+/** @throws ServiceError invalid_input at /cursor */
 function decode(list: string, cursor: string): Position {
   // Ids of grants contain the references of operators, which are any printable text.
   const [, value, id] = /^\S+ (\d{1,15}) (\P{Cc}+)$/u.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
@@ -94,4 +95,18 @@ export async function pageByNumber<T extends { _id: string; seq: number }>(
     .limit(limit + 1)
     .toArray();
   return asPage(list, rows, limit, (row) => ({ value: row.seq, id: row._id }));
+}
+
+/** A page of rows sorted by their unique numbers in the field `row`, lowest first. @throws ServiceError invalid_input at /cursor */
+export async function pageByRow<T extends { _id: string; row?: number }>(
+  list: string,
+  find: Find<T>,
+  { limit, cursor }: PageRequest,
+): Promise<Page<T>> {
+  const condition = cursor === undefined ? {} : { row: { $gt: decode(list, cursor).value } };
+  const rows = await find(condition)
+    .sort({ row: 1 })
+    .limit(limit + 1)
+    .toArray();
+  return asPage(list, rows, limit, (row) => ({ value: row.row ?? 0, id: row._id }));
 }

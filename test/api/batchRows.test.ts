@@ -3,9 +3,12 @@ import { csvRows } from '../../api/batches/csvRows.ts';
 import { jsonRows } from '../../api/batches/jsonRows.ts';
 import { ndjsonRows } from '../../api/batches/ndjsonRows.ts';
 import type { Rows } from '../../api/batches/rowReader.ts';
+import { templateOf } from '../../api/dashboard/pages/batches/template.ts';
+import { createValidator } from '../../api/http/validator.ts';
 import { MAX_ROWS } from '../../schemas/batches.ts';
 import type { Fault } from '../../schemas/errors.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { secretFields } from '../../schemas/tool.ts';
 import { seededRandom } from '../helpers/random.ts';
 
 const LONGEST = 1000;
@@ -220,4 +223,20 @@ test('an error of the connection ends the reading', async (t) => {
   }
   for (const rows of [csvRows(broken(), hash, LONGEST), ndjsonRows(broken(), LONGEST)])
     await t.throwsAsync(read(rows), { message: 'reset' });
+});
+
+test("a template has the tool's columns, and its example as a valid row", async (t) => {
+  const compile = createValidator();
+  for (const tool of registry.values()) {
+    if (secretFields(tool).length > 0) continue;
+    const template = templateOf(tool);
+    const [header = ''] = template.split('\r\n');
+    for (const field of Object.keys(tool.input.properties)) t.true(header.split(',').includes(field), field);
+    const { rows, faults } = await read(csvRows(inChunks(template), tool, 100_000));
+    t.deepEqual(faults, []);
+    const example = Object.entries(tool.examples[0]?.input ?? {});
+    const given = Object.fromEntries(example.filter(([, value]) => value !== null && value !== ''));
+    t.deepEqual(rows, [{ id: 'example', tool: tool.name, input: given }]);
+    t.notThrows(() => compile(tool.input, tool.check)({ ...given }), tool.name);
+  }
 });

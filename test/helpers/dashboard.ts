@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { parse } from 'parse5';
 import { attribute, elementsOf } from './markup.ts';
 import { type Credentials, freshCredentials, signUp } from './session.ts';
@@ -79,3 +80,27 @@ export const callWith = (
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
+
+/** Uploads a CSV file on the page of new batches, as a browser does. @param fields replace those of the form */
+export async function uploadCsv(
+  { baseUrl }: Pick<Stack, 'baseUrl'>,
+  owner: Visitor,
+  tool: string,
+  csv: string | Uint8Array<ArrayBuffer>,
+  fields: Record<string, string> = {},
+): Promise<Response> {
+  const form = new FormData();
+  const all = { formToken: await owner.formToken(), tool, reference: randomUUID(), ...fields };
+  for (const [name, value] of Object.entries(all)) form.set(name, value);
+  form.set('file', new Blob([csv], { type: 'text/csv' }), 'rows.csv');
+  return fetch(`${baseUrl}/dashboard/batches/upload`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { Cookie: owner.cookie, ...fromOurPage(baseUrl) },
+    body: form,
+  });
+}
+
+/** Returns the address to which a form led, below `/dashboard`. */
+export const ledTo = (response: Response): string =>
+  (response.headers.get('location') ?? '').replace('/dashboard', '');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import type { RefusalDoc } from '../../store/calls/refusalDocs.ts';
 import { withStore } from '../helpers/account.ts';
-import { type Visitor, visitor } from '../helpers/dashboard.ts';
+import { ledTo, uploadCsv, type Visitor, visitor } from '../helpers/dashboard.ts';
 import type { Receiver } from '../helpers/receiver.ts';
 import { signUp } from '../helpers/session.ts';
 import type { Stack } from '../helpers/stack.ts';
@@ -68,12 +68,25 @@ function refusal(accountId: string, { code, tool, count }: (typeof REFUSED)[numb
 export interface ExampleAccount {
   owner: Visitor;
   /** Without `/dashboard`. */
-  paths: Record<'call' | 'key' | 'webhook' | 'delivery' | 'receipt', string>;
+  paths: Record<'call' | 'batch' | 'newBatch' | 'row' | 'key' | 'webhook' | 'delivery' | 'receipt', string>;
 }
 
 const PAYMENT = 'test_';
 
-/** Creates an account with calls of a month, keys, purchases and a webhook endpoint with failed deliveries. */
+/** Creates a batch of which some rows are refused, and one that is not started. Returns their paths without `/dashboard`. */
+async function createBatches(stack: Stack, owner: Visitor): Promise<readonly [string, string]> {
+  const rows = Array.from({ length: 40 }, (_, row) =>
+    row % 9 === 4
+      ? `table-${row},${'a'.repeat(2900)},H`
+      : `table-${row},https://example.com/menu?table=${row},M`,
+  );
+  const csv = `id,text,errorCorrection\n${rows.join('\n')}\n`;
+  const batch = ledTo(await uploadCsv(stack, owner, 'qr-generate', csv));
+  await owner.post(`${batch}/resume`, { maxCredits: '' });
+  return [batch, ledTo(await uploadCsv(stack, owner, 'qr-generate', csv))];
+}
+
+/** Creates an account with calls of a month, batches, keys, purchases and a webhook endpoint with failed deliveries. */
 export async function createExampleAccount(stack: Stack, receiver: Receiver): Promise<ExampleAccount> {
   const credentials = { email: 'jane@example.com', password: randomUUID() };
   const owner = visitor(stack, await signUp(stack.baseUrl, credentials), credentials);
@@ -89,6 +102,7 @@ export async function createExampleAccount(stack: Stack, receiver: Receiver): Pr
   receiver.answer(() => ({ status: 503, body: '{"error":"The database is read-only."}' }));
   await owner.post('/keys', { name: 'nightly report', scope: 'tools' });
   await owner.post('/tools/hash-text', { text: 'Hello, world', algorithm: 'sha256' });
+  const [batch, newBatch] = await createBatches(stack, owner);
   return withStore(stack, async (store) => {
     const account = await store.accounts.findOne({ email: credentials.email });
     if (account === null) throw new Error('there is no account');
@@ -100,8 +114,11 @@ export async function createExampleAccount(stack: Stack, receiver: Receiver): Pr
     await until('a delivery has failed', () =>
       store.webhookEndpoints.findOne({ _id: webhookId, failures: { $gt: 0 } }),
     );
-    const [call, key, delivery] = await Promise.all([
+    const batchId = batch.replace('/batches/', '');
+    await until('the batch has ended', () => store.batches.findOne({ _id: batchId, state: 'completed' }));
+    const [call, row, key, delivery] = await Promise.all([
       store.calls.findOne({ ...of, tool: 'hash-text', state: 'charged' }, { sort: { startedAt: -1 } }),
+      store.jobs.findOne({ batchId, state: 'succeeded' }),
       store.apiKeys.findOne({ ...of, name: 'website' }),
       store.deliveries.findOne({ endpointId: webhookId, attempts: { $gt: 0 } }, { sort: { _id: -1 } }),
     ]);
@@ -109,6 +126,9 @@ export async function createExampleAccount(stack: Stack, receiver: Receiver): Pr
       owner,
       paths: {
         call: `/calls/${call?._id}`,
+        batch,
+        newBatch,
+        row: `/jobs/${row?._id}`,
         key: `/keys/${key?._id}`,
         webhook: `/webhooks/${webhookId}`,
         delivery: `/webhooks/${webhookId}/deliveries/${delivery?._id}`,

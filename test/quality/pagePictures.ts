@@ -62,6 +62,12 @@ async function ownerShots(stack: Stack, receiver: Receiver): Promise<Shot[]> {
     { name: 'calls', path: '/calls' },
     { name: 'refused requests', path: '/calls/refused' },
     { name: 'call', path: paths.call },
+    { name: 'batches', path: '/batches' },
+    { name: 'new batch', path: '/batches/new?tool=qr-generate' },
+    { name: 'batch price', path: paths.newBatch },
+    { name: 'batch', path: paths.batch },
+    { name: 'jobs', path: '/jobs' },
+    { name: 'row', path: paths.row },
     { name: 'keys', path: '/keys' },
     { name: 'key', path: paths.key },
     { name: 'clients', path: '/clients' },
@@ -87,6 +93,7 @@ async function operatorShots(stack: Stack): Promise<Shot[]> {
   return [
     { name: 'new account', path: '/dashboard', cookie },
     { name: 'operator', path: '/dashboard/operator', cookie },
+    { name: 'batches of all', path: '/dashboard/operator/batches', cookie },
     { name: 'pools', path: '/dashboard/operator/pools', cookie },
     { name: 'incidents', path: '/dashboard/operator/incidents', cookie },
   ];

@@ -7,6 +7,8 @@ import { prose } from './text.ts';
 export interface Failure {
   message: string;
   faults: readonly Fault[];
+  /** Number of further faults, which `faults` does not list. */
+  more?: number;
   /** The error code; absent for forms that do not call an operation of the API. */
   code?: ErrorCode;
 }
@@ -24,7 +26,12 @@ export function failureOf({ code, detail, members }: ServiceError): Failure {
   const all = Array.isArray(members.errors) ? members.errors.filter(isFault) : [];
   // A form states null by an empty field.
   const faults = all.map((fault) => ({ ...fault, message: fault.message.replace(/ or null$/, ' or empty') }));
-  return { message: code === 'invalid_input' && faults.length > 0 ? FAULTS_HEADING : detail, faults, code };
+  return {
+    message: code === 'invalid_input' && faults.length > 0 ? FAULTS_HEADING : detail,
+    faults,
+    more: members.moreErrors ?? 0,
+    code,
+  };
 }
 
 /** The field that a fault belongs to: `/tools/0` belongs to `tools`. */

@@ -4,6 +4,8 @@ import { typed } from './text.ts';
 
 interface PostForm {
   action: string;
+  /** Whether the form has a file. The file must come after all fields. */
+  hasFile?: boolean;
   viewer: Pick<Viewer, 'formToken'>;
   kind?: 'card' | 'filter' | 'inline' | 'run';
   content: Html;
@@ -27,8 +29,8 @@ export const tokenField = ({ formToken }: Pick<Viewer, 'formToken'>): Html =>
   html`<input type="hidden" name="${FORM_TOKEN}" value="${formToken}">`;
 
 /** A form that changes state. */
-export const postForm = ({ action, viewer, kind = 'card', content }: PostForm): Html =>
-  html`<form class="${kind}" method="post" action="${action}">
+export const postForm = ({ action, viewer, kind = 'card', hasFile = false, content }: PostForm): Html =>
+  html`<form class="${kind}" method="post" action="${action}"${hasFile ? html` enctype="multipart/form-data"` : null}>
 ${tokenField(viewer)}
 ${content}
 </form>`;

@@ -14,9 +14,14 @@ import type { DeviceLogin } from '../../auth/deviceLogin.ts';
 import type { OauthServer } from '../../auth/oauthServer.ts';
 import type { PasskeySteps } from '../../auth/passkeySteps.ts';
 import type { Sessions } from '../../auth/sessions.ts';
+import type { BatchService } from '../../batches/batchService.ts';
+import type { BatchDownloads } from '../../batches/downloadRoutes.ts';
+import type { BatchEvents } from '../../batches/eventRoutes.ts';
+import type { TransferLimit } from '../../batches/transferLimit.ts';
 import type { StripeService } from '../../billing/stripeService.ts';
 import type { ToolCallService } from '../../calls/run.ts';
 import type { ApiCore } from '../../core.ts';
+import type { JobService } from '../../jobs/jobService.ts';
 import type { Mails } from '../../mail/messages.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import type { PageRouter } from './pageRouter.ts';
@@ -35,6 +40,11 @@ export interface DashboardServices {
   exportAccount: ExportAccount;
   toolCallService: ToolCallService;
   contents: CallContents;
+  jobService: JobService;
+  batchService: BatchService;
+  batchUploads: TransferLimit;
+  batchDownloads: BatchDownloads;
+  batchEvents: BatchEvents;
   payments: Payments;
   /** Packs on sale. */
   packs: readonly Pack[];

@@ -19,6 +19,8 @@ const MENU = [
     entries: [
       { path: '/dashboard/tools', name: 'Tools', icon: 'tools' },
       { path: '/dashboard/calls', name: 'Calls', icon: 'calls' },
+      { path: '/dashboard/batches', name: 'Batches', icon: 'batches' },
+      { path: '/dashboard/jobs', name: 'Jobs', icon: 'jobs' },
     ],
   },
   {

@@ -14,6 +14,7 @@ import { FORM_TOKEN } from '../components/form.ts';
 import { isDismissed } from './dismissal.ts';
 import { errorPage } from './errorPage.ts';
 import { rememberPage } from './returnPage.ts';
+import { readUpload, type UploadForm } from './uploadForm.ts';
 import type { Viewer } from './viewer.ts';
 
 const FORM_BYTES = 16_384;
@@ -59,6 +60,9 @@ export interface Submission extends Visit {
   form: URLSearchParams;
 }
 
+/** A submitted form with a file, whose content arrives while it is handled. */
+export interface Upload extends Submission, Pick<UploadForm, 'file'> {}
+
 interface FormOptions {
   /** Maximum size of the form in bytes. */
   formBytes?: number;
@@ -82,6 +86,12 @@ export interface PageRouter {
   get(path: string, handler: (visit: Visit) => Promise<void>, options?: PageOptions): void;
   /** Registers a form for signed-in users; it must contain the form token of their session. */
   post(path: string, handler: (submission: Submission) => Promise<void>, options?: FormOptions): void;
+  /**
+   * Registers a form with a file (`multipart/form-data`), whose fields come before the file.
+   *
+   * @param page path of the page with the form
+   */
+  upload(path: string, handler: (upload: Upload) => Promise<void>, page: string): void;
   /** Registers the 404 page for all other paths and methods. Must be called last. */
   notFound(path: string): void;
 }
@@ -205,6 +215,18 @@ export function createPageRouter(
       const formPage = options.page;
       if (formPage !== undefined)
         router.get(path, page, async (ctx) => goTo(ctx, formPage(ctx.params.id ?? '') + ctx.search));
+    },
+
+    upload: (path, handler, formPage) => {
+      router.post(path, page, async (ctx) => {
+        const viewer = await viewerOf(ctx);
+        if (viewer === null) return goTo(ctx, SIGN_IN);
+        await readUpload(ctx, async ({ fields: form, file }) => {
+          if (!isSame(form.get(FORM_TOKEN) ?? '', viewer.formToken)) return refuse(ctx, OUTDATED);
+          await handler({ ctx, viewer, id: ctx.params.id ?? '', form, file });
+        });
+      });
+      router.get(path, page, async (ctx) => goTo(ctx, formPage + ctx.search));
     },
   };
 }

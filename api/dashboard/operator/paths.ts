@@ -6,3 +6,9 @@ export const operatorReceiptPath = (paymentId: string): string =>
   `${OPERATOR_PATH}/payments/${encodeURIComponent(paymentId)}`;
 
 export const operatorCallPath = (id: string): string => `${OPERATOR_PATH}/calls/${encodeURIComponent(id)}`;
+
+export const OPEN_WORK_PATH = `${OPERATOR_PATH}/batches`;
+
+/** The batches and jobs of an account that have not ended. */
+export const openWorkOf = (accountId: string): string =>
+  `${OPEN_WORK_PATH}?${new URLSearchParams({ account: accountId })}`;

@@ -1,5 +1,6 @@
 import type { Dashboard } from '../frame/dashboard.ts';
 import { accountRoutes } from './account/routes.ts';
+import { batchesRoutes } from './batches/routes.ts';
 import { callRoutes } from './call/routes.ts';
 import { incidentsRoutes } from './incidents/routes.ts';
 import { noticeRoutes } from './notice/routes.ts';
@@ -14,6 +15,7 @@ const PAGES = [
   callRoutes,
   receiptRoutes,
   sharesRoutes,
+  batchesRoutes,
   poolsRoutes,
   incidentsRoutes,
   noticeRoutes,

@@ -11,7 +11,7 @@ import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 import { perDay, perTool, successOf, sumOf } from '../../pages/overview/pace.ts';
-import { accountPath, OPERATOR_PATH } from '../paths.ts';
+import { accountPath, OPERATOR_PATH, openWorkOf } from '../paths.ts';
 import { accountListPath } from './listView.ts';
 
 /** Days of the chart of calls. */
@@ -73,6 +73,7 @@ const facts = ({ account, details: { user, sessions } }: AccountPage): Html => h
 <div><dt>Sign-in</dt> <dd>${
   user === null ? 'no user with this address' : html`${user.role}, ${count(sessions, 'active session')}`
 }</dd></div>
+<div><dt>Batches and jobs</dt> <dd><a href="${openWorkOf(account._id)}">What has not ended</a></dd></div>
 ${
   account.suspension === undefined
     ? null

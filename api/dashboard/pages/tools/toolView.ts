@@ -1,5 +1,5 @@
 import type { Pack } from '../../../../schemas/formats/packs.ts';
-import type { ToolDefinition } from '../../../../schemas/tool.ts';
+import { secretFields, type ToolDefinition } from '../../../../schemas/tool.ts';
 import { summaryOf } from '../../../../schemas/toolGroups.ts';
 import { moneyOf } from '../../../billing/prices.ts';
 import { callFailure, type Failure, notice } from '../../components/alert.ts';
@@ -12,6 +12,7 @@ import { copyable, count, paragraphs, prose } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
+import { newBatchPath } from '../batches/paths.ts';
 import { callPath, RUNS_PATH } from '../calls/callView.ts';
 import { resultView } from '../calls/result.ts';
 import { labelsOf, toolFields } from './fields.ts';
@@ -81,7 +82,7 @@ export const toolPage = (page: ToolPage): string => {
     parent: { path: TOOLS_PATH, name: 'Tools' },
     main: html`${suspension(viewer.account) ?? (failure === null ? null : failed(page, failure))}
 <p class="lead">${icon(toolIcon(tool.name))}${prose(summaryOf(tool))}</p>
-<p class="price">${copyable(tool.name)} <strong>${count(tool.price, 'credit')}</strong> per call${money === null ? null : html` (${money})`}; ${count(available, 'credit')} available. Failed calls are not charged.</p>
+<p class="price">${copyable(tool.name)} <strong>${count(tool.price, 'credit')}</strong> per call${money === null ? null : html` (${money})`}; ${count(available, 'credit')} available. Failed calls are not charged.${secretFields(tool).length > 0 ? null : html` <a href="${newBatchPath(tool.name)}">Run it for a CSV file</a>`}</p>
 ${tried === undefined ? null : answered(tool, tried)}
 <div class="split">
 <section class="box" aria-labelledby="try">
