@@ -14,6 +14,7 @@ import { createJobsArea } from './jobs/area.ts';
 import { createMailArea } from './mail/area.ts';
 import { createMcpArea } from './mcp/area.ts';
 import { createOpenapiArea } from './openapi/area.ts';
+import { createReceiptsArea } from './receipts/area.ts';
 import { createSiteArea } from './site/area.ts';
 import { createStatusArea } from './status/area.ts';
 import { createTrialArea } from './trial/area.ts';
@@ -30,10 +31,10 @@ interface App {
 export async function createApp(core: ApiCore, internal: InternalPort): Promise<App> {
   const mail = createMailArea(core);
   const webhooks = createWebhooksArea(core);
-  const calls = await createCallsArea(core, internal);
+  const billing = await createBillingArea(core);
+  const calls = await createCallsArea(core, { ...internal, ...billing });
   const auth = createAuthArea(core, mail);
   const account = createAccountArea(core, { ...auth, ...webhooks, ...calls });
-  const billing = await createBillingArea(core);
   const jobs = createJobsArea(core, { ...calls, ...auth });
   const batches = createBatchesArea(core, { ...calls, ...jobs });
   const status = createStatusArea(core, internal);
@@ -48,6 +49,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     calls,
     createMcpArea(core, { ...internal, ...calls, ...auth }),
     account,
+    createReceiptsArea(core, auth),
     auth,
     createDashboardArea(core, {
       ...internal,

@@ -10,9 +10,10 @@ import { createLists, type Lists } from '../store/accounts/lists.ts';
 import { createRefusals } from '../store/calls/refusals.ts';
 import { type ApiKeys, createApiKeys } from '../store/keys/apiKeys.ts';
 import { ensureResource } from '../store/keys/connections.ts';
-import { connectStore } from '../store/mongo/connectStore.ts';
+import { connectStore, untilStoreAnswers } from '../store/mongo/connectStore.ts';
 import { ensureIndexes } from '../store/mongo/indexes.ts';
 import type { Store } from '../store/mongo/mongo.ts';
+import { openReceiptKeys, type ReceiptKeys } from '../store/receipts/receiptKeys.ts';
 import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
 import { type Attention, createAttention } from './calls/attention.ts';
 import { type ClientUses, createClientUses } from './http/clientUse.ts';
@@ -28,6 +29,7 @@ export interface ApiCore extends Core {
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly lists: Lists;
+  readonly receiptKeys: ReceiptKeys;
   readonly limits: Limits;
   readonly clientUses: ClientUses;
   readonly attention: Attention;
@@ -70,6 +72,7 @@ export async function createApiCore(core: Core): Promise<ApiCore> {
     accounts: createAccounts(store),
     apiKeys: open.adopt(createApiKeys(store, onError), (it) => it.flush()),
     lists: createLists(store),
+    receiptKeys: await untilStoreAnswers(core, () => openReceiptKeys(store, keyring)),
     limits: createLimits(store, env.RATE_LIMIT),
     clientUses: createClientUses(env.TRUST_PROXY),
     attention: createAttention(store, refusals, onError),

@@ -12,6 +12,7 @@ import {
   list,
   mailAddress,
   mongodbUri,
+  networkId,
   oneOf,
   operatorText,
   parseDuration,
@@ -361,6 +362,12 @@ export const VARIABLES = {
     about:
       'Signing secret of the webhook endpoint that is registered at Stripe. Required with `STRIPE_SECRET_KEY`.',
   }),
+  STRIPE_NETWORK_ID: variable({
+    parse: networkId,
+    fallback: null,
+    about:
+      "Id of the operator's profile in Stripe's network (`profile_…`). With it, owners can permit programs to buy credits in answer to the response 402. Requires `STRIPE_SECRET_KEY` and, in production, a `PUBLIC_URL` with https. Default: programs cannot buy credits.",
+  }),
   STRIPE_API_URL: variable({
     parse: webUrl,
     fallback: 'https://api.stripe.com',
@@ -504,6 +511,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     CREDIT_PACKS: read('CREDIT_PACKS', v.CREDIT_PACKS, source),
     STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),
     STRIPE_WEBHOOK_SECRET: read('STRIPE_WEBHOOK_SECRET', v.STRIPE_WEBHOOK_SECRET, source),
+    STRIPE_NETWORK_ID: read('STRIPE_NETWORK_ID', v.STRIPE_NETWORK_ID, source),
     STRIPE_API_URL: read('STRIPE_API_URL', v.STRIPE_API_URL, source),
     OTEL_EXPORTER_OTLP_ENDPOINT: read('OTEL_EXPORTER_OTLP_ENDPOINT', v.OTEL_EXPORTER_OTLP_ENDPOINT, source),
     OTEL_EXPORTER_OTLP_HEADERS: read('OTEL_EXPORTER_OTLP_HEADERS', v.OTEL_EXPORTER_OTLP_HEADERS, source),
@@ -522,6 +530,15 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
   // With STRIPE_SECRET_KEY alone, payments would succeed but no credits would be added.
   if ((env.STRIPE_SECRET_KEY === null) !== (env.STRIPE_WEBHOOK_SECRET === null))
     throw new EnvError('STRIPE_SECRET_KEY: requires STRIPE_WEBHOOK_SECRET; set both or neither');
+  if (env.STRIPE_NETWORK_ID !== null && env.STRIPE_SECRET_KEY === null)
+    throw new EnvError('STRIPE_NETWORK_ID: requires STRIPE_SECRET_KEY');
+  // Payment tokens must not be sent without TLS.
+  if (
+    env.STRIPE_NETWORK_ID !== null &&
+    env.NODE_ENV === 'production' &&
+    env.PUBLIC_URL?.startsWith('https:') !== true
+  )
+    throw new EnvError('STRIPE_NETWORK_ID: requires a PUBLIC_URL with https in production');
   for (const name of OF_OPERATOR)
     if (env[name] !== null && env.OPERATOR_NAME === null)
       throw new EnvError(`${name}: requires OPERATOR_NAME`);

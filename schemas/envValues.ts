@@ -110,6 +110,13 @@ export function line(text: string): string {
   return text;
 }
 
+/** Id of a profile in Stripe's network. */
+export function networkId(text: string): string {
+  if (!/^\w{1,100}$/.test(text))
+    throw new Error('must be the id of a profile, such as profile_1MqDcVKA5fEO2tZv');
+  return text;
+}
+
 /** A text of the operator: Markdown, or the URL of the page that has it. */
 export type OperatorText = { markdown: string } | { url: string };
 

@@ -3,6 +3,7 @@ import { BATCH_OPERATIONS } from './batches.ts';
 import { JOB_OPERATIONS } from './jobs.ts';
 import { META_OPERATIONS } from './meta.ts';
 import type { Operation } from './operation.ts';
+import { RECEIPT_OPERATIONS } from './receipts.ts';
 import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 
 /** All operations in the API reference except tool calls. */
@@ -10,6 +11,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...JOB_OPERATIONS,
   ...BATCH_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
+  ...RECEIPT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
   ...META_OPERATIONS,
 ];

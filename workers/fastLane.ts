@@ -10,6 +10,8 @@ import { traceWorkflowStarts } from '../platform/temporal/temporalTracing.ts';
 import { contextOf, inContext } from '../platform/trace.ts';
 import type { Pool } from '../schemas/pools.ts';
 import { createLedger } from '../store/ledger/ledger.ts';
+import { untilStoreAnswers } from '../store/mongo/connectStore.ts';
+import { openReceiptKeys } from '../store/receipts/receiptKeys.ts';
 import { toolQueue, WORKFLOWS } from '../workflows/contract.ts';
 import type { CallResult, LedgerActivities, ToolActivities, ToolAnswer } from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
@@ -60,7 +62,7 @@ function createResultWatch() {
       const call = waiting.get(settlement.callId);
       if (call?.answer === undefined || settled.state !== 'charged') call?.resolve(null);
       else {
-        const { times: _, ...result } = call.answer;
+        const { times: _times, digests: _digests, ...result } = call.answer;
         call.resolve({ result, available: settled.available });
       }
       return settled;
@@ -74,6 +76,7 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
   const { env, keyring, connection, open, onError, stopping } = core;
   const store = core.requireStore();
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
+  const receiptKeys = await untilStoreAnswers(core, () => openReceiptKeys(store, keyring));
   // The SDK hands a workflow task to a worker together with the response to the start only if both use the same connection.
   const client = new Client({
     connection,
@@ -97,6 +100,7 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
           store,
           keyring,
           ledger,
+          receiptKeys,
           limit: env.RATE_LIMIT,
           startCallback: (id, accountId) => startCallback(client, id, accountId),
           startDispatch: (accountId) => startDispatch(client, accountId),

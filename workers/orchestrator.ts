@@ -9,6 +9,7 @@ import { createLedger } from '../store/ledger/ledger.ts';
 import { mongodbUri, untilStoreAnswers } from '../store/mongo/connectStore.ts';
 import { ensureIndexes } from '../store/mongo/indexes.ts';
 import { openStore } from '../store/mongo/mongo.ts';
+import { openReceiptKeys } from '../store/receipts/receiptKeys.ts';
 import { findWaiting } from '../store/status/waiting.ts';
 import type { WorkerCore } from './core.ts';
 import { type Build, createBuild } from './deployment.ts';
@@ -20,6 +21,7 @@ export async function createOrchestrator(core: WorkerCore): Promise<PoolOptions 
   const { env, registry, metrics, keyring, open, onError } = core;
   const store = core.requireStore();
   await untilStoreAnswers(core, () => ensureIndexes(store));
+  const receiptKeys = await untilStoreAnswers(core, () => openReceiptKeys(store, keyring));
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const client = await openClient(core, keyring, true);
   store.onEvents((accountId) => startDispatch(client, accountId).catch(onError));
@@ -40,7 +42,17 @@ export async function createOrchestrator(core: WorkerCore): Promise<PoolOptions 
     return await audit(owned.adopt(await openStore(mongodbUri(env), AUDIT_TIMEOUT_MS), (it) => it.close()));
   };
   return {
-    ...(await orchestratorWorker(store, keyring, ledger, client, env, runAudit, onSweep, onError)),
+    ...(await orchestratorWorker(
+      store,
+      keyring,
+      ledger,
+      client,
+      receiptKeys,
+      env,
+      runAudit,
+      onSweep,
+      onError,
+    )),
     build: env.BUILD_ID === null ? null : createBuild(client, env.BUILD_ID),
   };
 }

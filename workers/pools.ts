@@ -41,6 +41,7 @@ import { createJobStorage } from '../store/jobs/storedBytes.ts';
 import type { Audit } from '../store/ledger/audit.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
+import type { ReceiptKeys } from '../store/receipts/receiptKeys.ts';
 import type { RowChunkActivities } from '../workflows/accountJobs.ts';
 import { TASK_QUEUES, toolQueue, WAIT_FOR_WORKER, WORKFLOWS } from '../workflows/contract.ts';
 import type { ToolActivities } from '../workflows/types.ts';
@@ -191,6 +192,7 @@ export async function orchestratorWorker(
   keyring: Keyring,
   ledger: Ledger,
   client: Client,
+  receiptKeys: ReceiptKeys,
   env: Pick<Env, 'BUILD_ID' | 'NODE_ENV' | 'RATE_LIMIT' | 'WEBHOOK_RETRY_SCHEDULE'>,
   runAudit: () => Promise<Audit>,
   onSweep: (sweep: Sweep) => void,
@@ -210,6 +212,7 @@ export async function orchestratorWorker(
     ...batchSteps,
     storage: createJobStorage(store, env.RATE_LIMIT),
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, onError),
+    receiptKeys,
     deleteHistory: (workflowId) => deleteHistory(client, workflowId),
   });
   return {

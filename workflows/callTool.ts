@@ -194,7 +194,7 @@ async function runTool(
         });
   const tool = activities[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
-  const { callId, requestId, input, storedInput, vault, resultExpiresAt } = call;
+  const { callId, requestId, input, storedInput, vault, digestKeys, resultExpiresAt } = call;
   const { attemptMs } = policy;
   const run = () =>
     tool({
@@ -203,6 +203,7 @@ async function runTool(
       input,
       storedInput,
       vault,
+      digestKeys,
       resultExpiresAt,
       attemptMs,
       ...(finishes && { finishes }),
@@ -292,11 +293,11 @@ export async function callTool(
   } catch (error) {
     throw await refund(toRefusal(error));
   }
-  const { times, ...result } = answer;
+  const { times, digests, ...result } = answer;
   const settled =
     done.settled ??
     (await CancellationScope.nonCancellable(() =>
-      settle({ callId, accountId, wanted: 'charged', nonce, times }),
+      settle({ callId, accountId, wanted: 'charged', nonce, times, digests }),
     ));
   log.info('call ended', { requestId, state: settled.state, code: null });
   if (settled.fired) await startChildDispatch(callId, accountId);

@@ -1,10 +1,11 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
-import type { ToolTimes } from '../store/accounts/accountDocs.ts';
+import type { CallDigests, ToolTimes } from '../store/accounts/accountDocs.ts';
 import type { CallPolicy } from '../store/calls/callPolicy.ts';
 import type { ResultReference } from '../store/calls/results.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
 import type { KeyBudget } from '../store/ledger/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
+import type { DigestKeys } from '../store/receipts/digestKeys.ts';
 
 /**
  * Where a worker fetches the secret fields of a call until the call is settled: the URL of an API process, and the
@@ -29,6 +30,8 @@ export interface CallRequest {
   inFastLane?: true;
   /** The API key of the call and its budgets; missing for calls from the dashboard and in older histories. */
   key?: KeyBudget | undefined;
+  /** Keys of the digests of input and output; missing in older histories. */
+  digestKeys?: DigestKeys | undefined;
   /** Expiry of the result if it is large and therefore stored in MongoDB; ISO 8601. */
   resultExpiresAt: string;
 }
@@ -36,7 +39,7 @@ export interface CallRequest {
 /** One attempt of a tool: the parts of a call that the worker needs. */
 export type ToolAttempt = Pick<
   CallRequest,
-  'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'resultExpiresAt'
+  'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'digestKeys' | 'resultExpiresAt'
 > & {
   attemptMs: number;
   /** Whether the tool ignores a cancellation, because it may already have had side effects. Missing for other calls. */
@@ -46,8 +49,8 @@ export type ToolAttempt = Pick<
 /** A tool's output, or the reference to the stored output if it is large. */
 export type ToolResult = { output: Record<string, unknown> } | { stored: ResultReference };
 
-/** Result of an attempt of a tool. `times` is missing in older histories. */
-export type ToolAnswer = ToolResult & { times?: ToolTimes | undefined };
+/** Result of an attempt of a tool. `times` and `digests` are missing in older histories. */
+export type ToolAnswer = ToolResult & { times?: ToolTimes | undefined; digests?: CallDigests | undefined };
 
 export interface CallResult {
   result: ToolResult;

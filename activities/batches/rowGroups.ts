@@ -5,7 +5,6 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { reservationError } from '../../schemas/callErrors.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { type ErrorCode, isErrorCode } from '../../schemas/errors.ts';
-import type { ToolTimes } from '../../store/accounts/accountDocs.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import type { BatchRows } from '../../store/batches/batchRows.ts';
@@ -20,13 +19,13 @@ import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Ledger, ReserveResult } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import { NO_HOLD } from '../../workflows/contract.ts';
-import type { JobOutcome } from '../../workflows/runJob.ts';
 import type { ToolActivities } from '../../workflows/types.ts';
 import { mayCall } from '../callJobs/jobRefusal.ts';
 import { type StoredOutcomes, storeOutcomes } from '../callJobs/storeOutcome.ts';
 import type { RowSteps } from './rowSteps.ts';
-import { errorOutcome, runTool } from './rowTool.ts';
+import { errorOutcome, type RowOutcome, runTool } from './rowTool.ts';
 import { createTakeRows } from './takeRows.ts';
 
 /** What the rows of chunks need of their worker. */
@@ -34,6 +33,7 @@ export interface RowServices {
   store: Store;
   keyring: Keyring;
   ledger: Pick<Ledger, 'reserve' | 'settle'>;
+  receiptKeys: Pick<ReceiptKeys, 'digestKeysOf'>;
   /** Null: the installation has no limits. */
   limit: RateLimit | null;
   startCallback(id: string, accountId: string): Promise<void>;
@@ -60,10 +60,7 @@ interface ReservedRow {
 }
 
 /** A row and how its call ends. */
-interface TriedRow extends ReservedRow {
-  outcome: JobOutcome;
-  times?: ToolTimes | undefined;
-}
+interface TriedRow extends ReservedRow, RowOutcome {}
 
 /** The two halves of the run of a group of rows, each step for all of them together. */
 export interface RowGroups {
@@ -99,7 +96,7 @@ export function createRowGroups({
   inputs,
   rowSteps,
 }: Dependencies): RowGroups {
-  const { store, keyring, ledger, onError } = services;
+  const { store, keyring, ledger, receiptKeys, onError } = services;
   const calls = createCalls(store);
   const take = createTakeRows({ store, rows });
   const paybacks = createPaybacks({ store, ledger, accounts: createAccounts(store) });
@@ -137,12 +134,12 @@ export function createRowGroups({
         return { row, held, outcome: { error: reservationError(held, row.policy.price) } };
       if (isLate(row)) return failed('deadline_exceeded');
     }
-    return { row, held, ...(await runTool(tools, row, inputs.open(row) ?? {})) };
+    return { row, held, ...(await runTool(tools, row, inputs.open(row) ?? {}, receiptKeys.digestKeysOf(row._id))) };
   }
 
   /** Charges or refunds the call of a row. @returns the row with the outcome that is on record, and whether events were fired */
   async function settle(tried: TriedRow): Promise<{ tried: TriedRow; fired: boolean }> {
-    const { row, held, outcome, times } = tried;
+    const { row, held, outcome, times, digests } = tried;
     const { _id: callId, accountId } = row;
     if (held === null) return { tried, fired: false };
     if ('error' in outcome) {
@@ -158,7 +155,7 @@ export function createRowGroups({
       return { tried, fired: false };
     }
     const nonce = held.status === 'held' ? held.nonce : NO_HOLD;
-    const { state, fired } = await ledger.settle({ callId, accountId, wanted: 'charged', nonce, times });
+    const { state, fired } = await ledger.settle({ callId, accountId, wanted: 'charged', nonce, times, digests });
     if (state === 'charged') return { tried, fired: fired === true };
     return { tried: { row, held, outcome: errorOutcome('deadline_exceeded') }, fired: false };
   }

@@ -9,6 +9,7 @@ import type { JobEnd, Jobs } from '../../store/jobs/jobs.ts';
 import { bytesOf, type JobStorage } from '../../store/jobs/storedBytes.ts';
 import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
 import type { JobActivities } from '../../workflows/runJob.ts';
 import type { BatchSteps } from '../batches/batchSteps.ts';
@@ -25,6 +26,7 @@ interface JobServices {
   rowSteps: BatchSteps['rowSteps'];
   nextRows: BatchSteps['nextRows'];
   inputs: BatchSteps['inputs'];
+  receiptKeys: Pick<ReceiptKeys, 'digestKeysOf'>;
   /** Deletes the history of a workflow that has ended. */
   deleteHistory(workflowId: string): Promise<void>;
 }
@@ -107,6 +109,7 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
           storedInput: job.input ?? undefined,
           vault: null,
           ...(key !== null && { key: budgetOf(key) }),
+          digestKeys: services.receiptKeys.digestKeysOf(id),
           resultExpiresAt: expiryOfResult().toISOString(),
         },
       };

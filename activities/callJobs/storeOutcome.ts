@@ -22,10 +22,14 @@ const keepsKey = ({ policy }: JobDoc, code: string): boolean =>
   isErrorCode(code) &&
   (isFinalRefusal(code) || (policy.actsOnWorld && ERRORS[code].status !== 402 && code !== 'pool_busy'));
 
-/** Stores the output or the error, with an id that makes it repeatable, and returns the end of the job. */
+/**
+ * Stores the output or the error, and returns the end of the job. Can be repeated: a job's workflow repeats it with the same bytes. Each
+ * run of a row in a chunk has an id of its own, because its tool may give other bytes than that of a run which was lost.
+ */
 export async function storeOutcome(results: Results, job: JobDoc, outcome: JobOutcome): Promise<JobEnd> {
   const expiresAt = expiryOfResult();
-  const write = (json: Buffer, id: string) => results.write(job._id, json, expiresAt, `${job._id}:${id}`);
+  const run = job.inChunk === undefined ? job._id : `${job._id}:${job.inChunk}`;
+  const write = (json: Buffer, id: string) => results.write(job._id, json, expiresAt, `${run}:${id}`);
   const asJson = (value: object) => Buffer.from(JSON.stringify(value));
   if ('error' in outcome) {
     const { code } = outcome.error;

@@ -14,6 +14,7 @@ import type {
 } from '../../workflows/types.ts';
 import type { Offload } from '../decoders/offload.ts';
 import type { NetworkContext, ToolContext } from './context.ts';
+import { startDigests } from './digests.ts';
 import { jsonOf } from './encodedOutput.ts';
 import { loadTool, type RunTool } from './loadTool.ts';
 import type { Resources } from './resources.ts';
@@ -162,9 +163,11 @@ async function runActivity(run: Run, call: ToolAttempt, services: ToolServices):
     : setInterval(() => activity.heartbeat(), HEARTBEAT_INTERVAL_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
-    const output = await run({ ...(await inputOf(call, services.results)), ...secrets }, context);
-    const result = await storeOutput(call, jsonOf(output), services.results);
-    return { ...result, times: times() };
+    const input = await inputOf(call, services.results);
+    const digest = await startDigests(call.digestKeys, input);
+    const json = jsonOf(await run({ ...input, ...secrets }, context));
+    const result = await storeOutput(call, json, services.results);
+    return { ...result, times: times(), digests: await digest(json) };
   } catch (error) {
     if (error instanceof ServiceError) throw toFailure(error, times());
     // Temporal recognises a cancellation by its own error, and the tool may have thrown another one, such as that of its

@@ -26,13 +26,22 @@ export const createWholeCall = (
     const { held } = done;
     const isRepeated = held.status === 'closed' && held.charged === true;
     if (held.status !== 'held' && !isRepeated) return done;
-    const { requestId, input, storedInput, vault, resultExpiresAt } = call;
-    done.answer = await tool({ callId, requestId, input, storedInput, vault, resultExpiresAt, attemptMs });
+    const { requestId, input, storedInput, vault, digestKeys, resultExpiresAt } = call;
+    done.answer = await tool({
+      callId,
+      requestId,
+      input,
+      storedInput,
+      vault,
+      digestKeys,
+      resultExpiresAt,
+      attemptMs,
+    });
     cancellationSignal().throwIfAborted();
     const nonce = held.status === 'held' ? held.nonce : NO_HOLD;
     try {
-      const { times } = done.answer;
-      done.settled = await settle({ callId, accountId, wanted: 'charged', nonce, times });
+      const { times, digests } = done.answer;
+      done.settled = await settle({ callId, accountId, wanted: 'charged', nonce, times, digests });
     } catch {
       return done;
     }

@@ -6,6 +6,7 @@ import type { SecurityEventDoc } from '../../store/accounts/securityDocs.ts';
 import { callbackRow } from '../../store/batches/batchCallbacks.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
 import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
+import type { TopUpDoc } from '../../store/billing/topUpDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
@@ -61,6 +62,10 @@ const grantRow = ({ _id, accountId, reason, operator, ...grant }: GrantDoc): Row
   byOperator: operator !== undefined,
 });
 const paymentRow = ({ _id: id, accountId, forgetAt, ...payment }: PaymentDoc): Row => ({ id, ...payment });
+const topUpRow = ({ _id: challengeId, accountId, proof, forgetAt, ...topUp }: TopUpDoc): Row => ({
+  challengeId,
+  ...topUp,
+});
 const securityRow = ({ _id: id, accountId, operator, ...event }: SecurityEventDoc): Row => ({ id, ...event });
 
 const contentRow = (callId: string, { input, output, expiresAt }: KeptContent): Row => ({
@@ -123,6 +128,7 @@ export const createExportAccount = (
     yield* lines('key', cursors.keys(), (key) => ({ ...keyRow(key, account) }));
     yield* lines('webhook', cursors.webhooks(), (endpoint) => ({ ...webhookRow(endpoint) }));
     yield* lines('payment', cursors.payments(), paymentRow);
+    yield* lines('topUp', cursors.topUps(), topUpRow);
     yield* lines('grant', cursors.grants(), grantRow);
     yield* lines('ledgerEntry', cursors.entries(), (entry) => ({ ...entryRow(entry) }));
     yield* lines('call', cursors.calls(), (call) => ({

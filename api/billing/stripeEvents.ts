@@ -40,6 +40,29 @@ function readSession(source: string, session: Stripe.Checkout.Session): Reading 
   };
 }
 
+/** Reads a payment of a program, which its metadata describe. Other payments have none. */
+function readIntent(source: string, intent: Stripe.PaymentIntent): Reading {
+  const { accountId, topUp } = intent.metadata;
+  if (accountId === undefined || topUp === undefined || intent.status !== 'succeeded') return null;
+  const credits = positive(intent.metadata.credits);
+  const amount = positive(intent.metadata.amount);
+  const currency = intent.metadata.currency;
+  if (credits === null || amount === null || currency === undefined)
+    return 'the metadata of the payment is invalid';
+  if (intent.amount_received !== amount) return 'the paid amount differs from the challenge';
+  if (intent.currency.toUpperCase() !== currency) return 'the currency differs from the challenge';
+  return {
+    paymentId: intent.id,
+    source,
+    currency,
+    fact: { kind: 'paid', accountId, credits, amount, test: !intent.livemode },
+  };
+}
+
+/** Id of the challenge that a payment of a program answers; null for other events. */
+export const challengeOf = (event: Stripe.Event): string | null =>
+  event.type === 'payment_intent.succeeded' ? (event.data.object.metadata.topUp ?? null) : null;
+
 /** Converts the status of a Stripe dispute (https://docs.stripe.com/api/disputes/object#dispute_object-status). */
 function stageOf(status: Stripe.Dispute.Status): DisputeStage {
   switch (status) {
@@ -68,6 +91,8 @@ export function readReport(event: Stripe.Event): Reading {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
       return readSession(source, event.data.object);
+    case 'payment_intent.succeeded':
+      return readIntent(source, event.data.object);
     case 'charge.refunded': {
       const { payment_intent, amount_refunded, currency } = event.data.object;
       const paymentId = idOf(payment_intent);

@@ -2,14 +2,16 @@ import type Router from '@koa/router';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Payments } from '../../store/billing/payments.ts';
+import type { TopUps } from '../../store/billing/topUps.ts';
 import { readBytes } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import { readReport } from './stripeEvents.ts';
+import { challengeOf, readReport } from './stripeEvents.ts';
 import type { StripeService } from './stripeService.ts';
 
 interface Dependencies {
   stripe: StripeService;
   payments: Payments;
+  topUps: Pick<TopUps, 'complete'>;
   log: Logger;
 }
 
@@ -24,7 +26,7 @@ const EVENT_BYTES = 262_144;
  * for events of other purchases, and for payments that cannot be recorded, which are logged for the operator. Stripe
  * retries after any other response for days.
  */
-export function stripeRoutes(router: Router<State>, { stripe, payments, log }: Dependencies): void {
+export function stripeRoutes(router: Router<State>, { stripe, payments, topUps, log }: Dependencies): void {
   router.post('/stripe/webhook', async (ctx: Context) => {
     const event = stripe.readEvent(await readBytes(ctx, EVENT_BYTES), ctx.get('Stripe-Signature'));
     const logUnbookable = (why: string) =>
@@ -36,6 +38,9 @@ export function stripeRoutes(router: Router<State>, { stripe, payments, log }: D
     try {
       const recorded = await payments.record(report);
       if (recorded.status === 'mismatch') logUnbookable('it contradicts an earlier event of the payment');
+      const challengeId = challengeOf(event);
+      if (recorded.status === 'recorded' && challengeId !== null)
+        await topUps.complete(challengeId, report.paymentId);
       if (recorded.status === 'recorded' && recorded.refundDue)
         log.error(
           { event: event.id, payment: report.paymentId, account: recorded.accountId },

@@ -15,10 +15,36 @@ export interface CheckoutRequest {
   cancelledUrl: string;
 }
 
+/** A payment with a token that a program has sent. */
+export interface TokenCharge {
+  /** Shared payment token (`spt_…`). */
+  token: string;
+  /** Idempotency key: repeating it with the same values makes no second payment. At most 255 characters. */
+  reference: string;
+  challengeId: string;
+  accountId: string;
+  credits: number;
+  /** In hundredths of the currency unit. */
+  amount: number;
+  /** ISO 4217 code in upper case. */
+  currency: string;
+}
+
+/** Outcome of a payment. `refused`: no money was taken, and the same token and reference will never take any. */
+export type Charged =
+  | { state: 'paid'; paymentId: string; isTest: boolean }
+  | { state: 'refused'; reason: string };
+
 /** The parts of Stripe that this service uses. */
 export interface StripeService {
   /** Creates a checkout and returns its URL. @throws ServiceError target_failed */
   startCheckout(request: CheckoutRequest): Promise<string>;
+  /**
+   * Charges a payment token. Can be repeated for 24 hours.
+   *
+   * @throws ServiceError tool_unavailable: it is not known whether the payment succeeds
+   */
+  chargeToken(charge: TokenCharge): Promise<Charged>;
   /**
    * Verifies the signature and the age of an event, and parses it.
    *
@@ -37,6 +63,13 @@ export interface StripeService {
  * Timeout in milliseconds of one attempt to call Stripe. There are two attempts, and a user is waiting for the page.
  */
 const TIMEOUT_MS = 10_000;
+/**
+ * Version of the Stripe API that has shared payment tokens, which are a preview.
+ * Source: https://docs.stripe.com/agentic-commerce/concepts/shared-payment-tokens
+ */
+const TOKEN_VERSION = '2026-07-29.preview';
+/** Statuses of responses with which Stripe refuses a payment: a wrong or used token, or a card that was declined. */
+const REFUSED: readonly unknown[] = [400, 402, 404];
 /** Maximum age of an event in seconds; the default of Stripe's libraries. */
 const TOLERANCE_S = 300;
 
@@ -98,6 +131,49 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
       } catch (error) {
         const detail = 'The payment service is unavailable. Nothing was paid. Try again later.';
         throw unavailable(error, 'a checkout could not be started', detail);
+      }
+    },
+
+    async chargeToken({ token, reference, challengeId, accountId, credits, amount, currency }) {
+      // Not in the types of the package, because it is a preview.
+      const preview = { shared_payment_granted_token: token };
+      const metadata = { accountId, credits, amount, currency, topUp: challengeId };
+      const detail =
+        'The payment service does not answer, so it is not known whether the payment succeeded. Repeat the request with the same credential: it is paid once.';
+      try {
+        const intent = await stripe.paymentIntents.create(
+          {
+            amount,
+            currency: currency.toLowerCase(),
+            confirm: true,
+            description: creditsOf(credits),
+            // A program cannot follow a redirect.
+            automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+            metadata,
+            ...preview,
+          },
+          { apiVersion: TOKEN_VERSION, idempotencyKey: reference },
+        );
+        const { id: paymentId, status, livemode } = intent;
+        if (status === 'succeeded') return { state: 'paid', paymentId, isTest: !livemode };
+        if (status === 'processing') throw new Error('the payment is processing');
+        // For example because the bank asks the buyer to confirm it, which no program can do.
+        await stripe.paymentIntents.cancel(paymentId);
+        return { state: 'refused', reason: 'the bank asks the buyer to confirm it.' };
+      } catch (error) {
+        // Messages of Stripe can quote the token.
+        const {
+          type = null,
+          code = null,
+          statusCode = null,
+        } = error instanceof Stripe.errors.StripeError ? error : {};
+        const line = { challengeId, accountId, type, code, statusCode };
+        if (REFUSED.includes(statusCode)) {
+          log.warn(line, 'a payment by a program was refused');
+          return { state: 'refused', reason: 'Stripe does not accept the payment token.' };
+        }
+        log.error(line, 'a payment by a program has an unknown outcome');
+        throw new ServiceError('tool_unavailable', { detail });
       }
     },
 

@@ -13,6 +13,8 @@ import type { State } from '../http/context.ts';
 import { sampleClients } from '../http/sampleClients.ts';
 import { createUploadLimit } from '../http/uploadLimit.ts';
 import type { InternalPort } from '../internalPort.ts';
+import { createPaidCalls } from '../topUps/paidCalls.ts';
+import type { TopUpService } from '../topUps/topUpService.ts';
 import { createTimeoutLimit } from './admission.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
 import { createFastLane } from './fastLane.ts';
@@ -21,13 +23,13 @@ import { createRetention } from './retention.ts';
 import { createToolCallService } from './run.ts';
 import { toolRoutes } from './toolRoutes.ts';
 
-type Services = Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'>;
+type Services = Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'> & { topUpService: TopUpService | null };
 
 /** Creates the calls of tools: the records of this process in MongoDB, and what runs a call. */
 export async function createCallsArea(core: ApiCore, services: Services) {
   const { env, log, registry, store, client, keyring, accounts, apiKeys, apiMetrics, limits, open } = core;
-  const { attention, onError } = core;
-  const { outages, vault, vaultUrl } = services;
+  const { attention, onError, receiptKeys } = core;
+  const { outages, vault, vaultUrl, topUpService } = services;
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const lease = open.adopt(await untilStoreAnswers(core, () => openLease(store, onError)), (it) =>
     it.release(),
@@ -59,15 +61,18 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     ),
     vault,
     keyring,
+    receiptKeys,
     vaultUrl,
     limits: env,
     metrics: apiMetrics,
     attention,
     log,
   });
+  const paidCalls = createPaidCalls({ toolCallService, accounts, topUpService });
   const uploads = createUploadLimit();
   return {
     toolCallService,
+    paidCalls,
     workflow,
     contents,
     replaySlots,
@@ -76,6 +81,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
       toolRoutes(router, {
         registry,
         toolCallService,
+        paidCalls,
         outages,
         uploads,
         authenticate: createAuthenticate({ apiKeys, accounts, onFailure: limits.onFailure, attention }),

@@ -10,6 +10,7 @@ import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { budgetOf } from '../../store/ledger/keySpend.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
+import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { CallRequest } from '../../workflows/types.ts';
 import { LONGEST_CALL_MS, policyOf, type ToolCall } from './toolCall.ts';
 
@@ -63,6 +64,7 @@ interface Dependencies {
   calls: Calls;
   answers: PendingAnswers;
   keyring: Keyring;
+  receiptKeys: Pick<ReceiptKeys, 'digestKeysOf'>;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;
   log: Logger;
 }
@@ -104,7 +106,9 @@ export const canReplay = ({ call: { caller, idempotencyKey }, canonical }: Run):
 export const openInput = ({ call: { input }, secrets }: Run): Record<string, unknown> =>
   Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
 
-export function createCallRecords({ calls, answers, keyring, limits, log }: Dependencies): CallRecords {
+export function createCallRecords(deps: Dependencies): CallRecords {
+  const { calls, answers, keyring, receiptKeys, limits, log } = deps;
+
   async function findEarlier({ call: { caller, idempotencyKey } }: Run): Promise<CallDoc | null> {
     if (idempotencyKey === null) return null;
     return retryStore(() => calls.findByKey(caller.account._id, idempotencyKey));
@@ -197,6 +201,7 @@ export function createCallRecords({ calls, answers, keyring, limits, log }: Depe
       vault: null,
       // The budget of the key whose request starts the workflow counts, also if another key claimed the call.
       ...(key !== null && { key: budgetOf(key) }),
+      digestKeys: receiptKeys.digestKeysOf(row._id),
       resultExpiresAt: new Date(keptUntil).toISOString(),
     };
   }

@@ -10,6 +10,7 @@ import type { Calls } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import type { ResultReference, Results } from '../../store/calls/results.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
+import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { CallResult } from '../../workflows/types.ts';
 import type { ApiMetrics } from '../http/metrics.ts';
 import { type Admission, type AdmissionDependencies, createAdmission } from './admission.ts';
@@ -47,6 +48,7 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   outages: Pick<Outages, 'refuse' | 'nextOutage'>;
   vault: Vault;
   keyring: Keyring;
+  receiptKeys: Pick<ReceiptKeys, 'digestKeysOf'>;
   /** URL at which workers reach the vault of this process. */
   vaultUrl: string;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;

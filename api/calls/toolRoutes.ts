@@ -7,6 +7,8 @@ import type { Context, State } from '../http/context.ts';
 import { type Phases, startPhases } from '../http/phases.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
+import { CREDENTIAL_HEADER, challengeHeader, decodeCredential } from '../topUps/challenge.ts';
+import type { PaidCalls } from '../topUps/paidCalls.ts';
 import { deliver, respond } from './answer.ts';
 import type { Attention } from './attention.ts';
 import { idempotencyKey, maxCredits } from './callHeaders.ts';
@@ -18,6 +20,7 @@ export const DEFAULT_BODY_BYTES = 1_048_576;
 interface Dependencies {
   registry: Registry;
   toolCallService: ToolCallService;
+  paidCalls: PaidCalls;
   outages: Outages;
   uploads: UploadLimit;
   authenticate(ctx: Context): Promise<void>;
@@ -27,7 +30,13 @@ interface Dependencies {
 
 /** Registers the route through which all tools are called. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, toolCallService, outages, uploads, authenticate, rateLimit, attention } = deps;
+  const { registry, toolCallService, paidCalls, outages, uploads, authenticate, rateLimit, attention } = deps;
+
+  /** Adds a challenge to an error for lack of credits, if the account permits programs to buy some. */
+  function offerPayment(ctx: Context, tool: ToolDefinition, error: unknown): void {
+    const challenge = paidCalls.challengeFor(ctx.state.caller, tool, error, 'http');
+    if (challenge !== null) ctx.set('WWW-Authenticate', challengeHeader(challenge));
+  }
 
   async function receive(ctx: Context, tool: ToolDefinition): Promise<Record<string, unknown>> {
     using _slot = await uploads.acquire(ctx.state.caller.account._id, ctx.req);
@@ -54,18 +63,27 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     const input = toolCallService.validate(tool, await receive(ctx, tool));
     phases.begin('start');
-    const answer = await toolCallService.run({
-      caller,
-      tool,
-      input,
-      idempotencyKey: key,
-      max,
-      requestId,
-      arrivedAt,
-      hangup,
-      onStart: () => phases.begin('run'),
-    });
+    const credential = ctx.get(CREDENTIAL_HEADER);
+    const { answer, receipt } = await paidCalls.run(
+      {
+        caller,
+        tool,
+        input,
+        idempotencyKey: key,
+        max,
+        requestId,
+        arrivedAt,
+        hangup,
+        onStart: () => phases.begin('run'),
+      },
+      credential === '' ? undefined : decodeCredential(credential),
+      'http',
+    );
     phases.begin('respond');
+    const { ending } = answer;
+    if ('error' in ending) offerPayment(ctx, tool, ending.error);
+    else if (receipt !== null)
+      ctx.set('Payment-Receipt', Buffer.from(JSON.stringify(receipt)).toString('base64url'));
     record.charged = answer.charged;
     await deliver(ctx.res, answer, () => respond(ctx, tool, answer)).catch((fault: unknown) => {
       ctx.set('X-Credits-Charged', '0');
@@ -88,6 +106,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
       await answerCall(ctx, tool, hangup.signal, phases);
     } catch (error) {
       attention.refused(ctx.state, tool?.name ?? null, error);
+      if (tool !== undefined) offerPayment(ctx, tool, error);
       throw error;
     }
   });

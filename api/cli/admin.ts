@@ -8,6 +8,7 @@ import { accountCommands } from './commands/accounts.ts';
 import { adjust } from './commands/adjust.ts';
 import { createAccount } from './commands/createAccount.ts';
 import { keyCommands } from './commands/keys.ts';
+import { receiptKeyCommands } from './commands/receiptKeys.ts';
 import { rekey } from './commands/rekey.ts';
 import { suspensionCommands } from './commands/suspend.ts';
 import { userCommands } from './commands/users.ts';
@@ -23,6 +24,7 @@ const COMMANDS: readonly Command[] = [
   ...keyCommands,
   ...webhookCommands,
   ...userCommands,
+  ...receiptKeyCommands,
   rekey,
 ];
 

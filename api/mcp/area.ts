@@ -7,6 +7,7 @@ import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
+import type { PaidCalls } from '../topUps/paidCalls.ts';
 import { mcpRoutes } from './mcpRoutes.ts';
 import { createMcpServers } from './mcpServer.ts';
 
@@ -14,6 +15,7 @@ interface Services {
   oauth: OauthServer;
   connections: Connections;
   toolCallService: ToolCallService;
+  paidCalls: PaidCalls;
   outages: Outages;
   uploads: UploadLimit;
 }
@@ -22,7 +24,7 @@ interface Services {
 export const createMcpArea = (core: ApiCore, services: Services) => ({
   routes(router: Router<State>) {
     const { env, log, registry, accounts, apiKeys, lists, limits } = core;
-    const { oauth, connections, toolCallService, outages, uploads } = services;
+    const { oauth, connections, toolCallService, paidCalls, outages, uploads } = services;
     mcpRoutes(router, {
       registry,
       outages,
@@ -44,6 +46,7 @@ export const createMcpArea = (core: ApiCore, services: Services) => ({
         registry,
         lists,
         toolCallService,
+        paidCalls,
         outages,
         rateLimit: limits.rateLimit,
         attention: core.attention,

@@ -19,8 +19,10 @@ import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../calls/toolCall.ts';
 import type { Context } from '../http/context.ts';
 import { toServiceError } from '../http/problem.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
+import type { PaidCalls } from '../topUps/paidCalls.ts';
 import { createAccountTools } from './accountTools.ts';
 import { createListing } from './listing.ts';
+import { CREDENTIAL_KEY, offerPayment, withReceipt } from './payments.ts';
 import { reportProgress } from './progress.ts';
 import { callResult, fieldsResult, refusal } from './results.ts';
 
@@ -39,6 +41,7 @@ interface Dependencies {
   registry: Registry;
   lists: Lists;
   toolCallService: ToolCallService;
+  paidCalls: PaidCalls;
   outages: Outages;
   rateLimit: TakeTokens;
   attention: Pick<Attention, 'refused'>;
@@ -72,7 +75,22 @@ function offerNothingElse(server: Server): void {
  * validation, workflow, charge and refund as calls through the HTTP API.
  */
 export function createMcpServers(deps: Dependencies) {
-  const { registry, toolCallService, outages, rateLimit, attention, log } = deps;
+  const { registry, toolCallService, paidCalls, outages, rateLimit, attention, log } = deps;
+
+  /** Returns the result of a refused call, with a challenge if it can be paid. @throws ProtocolError as `offerPayment` */
+  function refuse(
+    ctx: Context,
+    tool: ToolDefinition | undefined,
+    error: ServiceError,
+    requestId: string,
+    wasPaid: boolean,
+  ): CallToolResult {
+    const { caller } = ctx.state;
+    const challenge = tool === undefined ? null : paidCalls.challengeFor(caller, tool, error, 'mcp');
+    const revision = ctx.get('MCP-Protocol-Version');
+    if (challenge !== null) return offerPayment({ challenge, error, requestId, wasPaid, revision });
+    return refusal(error, requestId);
+  }
   const list = createListing(registry);
   const accountTools = createAccountTools(registry, deps.lists);
 
@@ -86,24 +104,21 @@ export function createMcpServers(deps: Dependencies) {
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     const { idempotencyKey, max } = optionsOf(params);
     const input = toolCallService.validate(tool, params.arguments ?? {});
-    const outcome = await toolCallService.run({
-      caller,
-      tool,
-      input,
-      idempotencyKey,
-      requestId,
-      arrivedAt,
-      hangup,
-      max,
-    });
+    const credential = params._meta?.[CREDENTIAL_KEY];
+    const { answer: outcome, receipt } = await paidCalls.run(
+      { caller, tool, input, idempotencyKey, requestId, arrivedAt, hangup, max },
+      credential,
+      'mcp',
+    );
     const { ending } = outcome;
-    if ('error' in ending) return refusal(ending.error, outcome.requestId);
+    if ('error' in ending)
+      return refuse(ctx, tool, ending.error, outcome.requestId, credential !== undefined);
     let result: CallToolResult | undefined;
     await deliver(ctx.res, outcome, () => {
       result = callResult(tool, ending.output, outcome);
     });
     if (result === undefined) throw new TypeError('the result was not built');
-    return result;
+    return receipt === null ? result : withReceipt(result, receipt);
   }
 
   async function callAccountTool(
@@ -140,9 +155,11 @@ export function createMcpServers(deps: Dependencies) {
           ? await callAccountTool(ctx, params)
           : await callTool(ctx, tool, params, AbortSignal.any([hangup, mcpReq.signal]));
       } catch (error) {
+        if (error instanceof ProtocolError) throw error;
         const { requestId } = ctx.state;
         if (tool !== undefined) attention.refused(ctx.state, tool.name, error);
-        return refusal(toServiceError(error, log, requestId), requestId);
+        const wasPaid = params._meta?.[CREDENTIAL_KEY] !== undefined;
+        return refuse(ctx, tool, toServiceError(error, log, requestId), requestId, wasPaid);
       }
     });
     return server;

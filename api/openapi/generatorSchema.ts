@@ -14,6 +14,7 @@ import {
 import { batch, batchCallback, manifest, newBatchBody, resumeBody } from '../../schemas/batches.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { callbackRotation, callbackSecret, job, newJobBody } from '../../schemas/jobs.ts';
+import { callReceipt } from '../../schemas/receipts.ts';
 import {
   attempt,
   eventKind,
@@ -39,6 +40,7 @@ const NAMED: Readonly<Record<string, object>> = {
   Account: accountDetails,
   Call: call,
   RefusedRequests: refusal,
+  CallReceipt: callReceipt,
   LedgerEntry: ledgerEntry,
   ApiKey: key,
   CreatedApiKey: newKey,

@@ -58,6 +58,10 @@ export const PARAMETERS: Json = {
 /** Media type object of a file. OpenAPI 3.1 needs no schema here, but code generators do. */
 export const BINARY = { schema: { type: 'string', format: 'binary' } } as const;
 
+/** Media type object of a type that an operation returns in place of JSON. */
+export const mediaOf = (type: string): { schema: { type: 'string'; format?: 'binary' } } =>
+  type.startsWith('text/') ? { schema: { type: 'string' } } : BINARY;
+
 /** References to `components.headers`. */
 export const headerRefs = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

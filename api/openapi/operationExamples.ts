@@ -11,6 +11,7 @@ const LATER = '2026-11-03T14:30:12.480Z';
 /** Ids in example URLs, by the segment of the path before the id. */
 export const ITEM_EXAMPLES = {
   batches: 'batch_3f0c5b7e-1d2a-4e8b-9c64-7a5f0e2d8b31',
+  calls: 'call_7d1f5a52-0c9b-4c3e-8a76-2f0e9d4b1c35',
   jobs: 'call_7d1f5a52-0c9b-4c3e-8a76-2f0e9d4b1c35',
   keys: 'key_0b8f6c1e-6f0e-4f7e-9a52-3b1d5c0e8f11',
   webhooks: 'whe_5d0c2c9e-7f0b-4b5e-8d37-4f2a8e9b6c10',
@@ -177,6 +178,27 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
     },
   },
   listCalls: { response: page(call) },
+  getReceipt: {
+    response: {
+      receipt: 'eyJhbGciOiJFZERTQSIsInR5cCI6InJlY2VpcHQrandzIiwia2lkIjoiUjh…',
+      inputKey: 'b4Q5xN2l0uJc8mT6h3Zr1vWgYpKfA7sEdOiXqLnUeBk',
+      outputKey: 'Zk0Wm3cVtQy9rHj5PzL2xGdN8sBfUaRi7oEuTnKq1Xw',
+    },
+  },
+  getReceiptKeys: {
+    response: {
+      keys: [
+        {
+          kty: 'OKP',
+          crv: 'Ed25519',
+          alg: 'EdDSA',
+          use: 'sig',
+          kid: 'R8wPq0mD4nT1yZc6uVb9XeKjLhGfSa3oIi5tNlYkCxM',
+          x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+        },
+      ],
+    },
+  },
   listRefusals: { response: page(refusal) },
   listLedger: { response: page(entry) },
   listKeys: { response: page(key) },

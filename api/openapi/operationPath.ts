@@ -1,7 +1,7 @@
 import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
-import { BINARY, COMMON_HEADERS, headerRefs } from './headers.ts';
+import { COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
 import { ITEM_EXAMPLES, OPERATION_EXAMPLES } from './operationExamples.ts';
 import { problemResponses, type SharedResponses } from './problems.ts';
 
@@ -10,6 +10,7 @@ type Json = Record<string, unknown>;
 /** Meaning and example of a path parameter, by the segment before it. */
 const ITEMS: Readonly<Record<string, { name: string; example: string }>> = {
   batches: { name: 'batch', example: ITEM_EXAMPLES.batches },
+  calls: { name: 'call', example: ITEM_EXAMPLES.calls },
   jobs: { name: 'job', example: ITEM_EXAMPLES.jobs },
   keys: { name: 'API key', example: ITEM_EXAMPLES.keys },
   webhooks: { name: 'webhook endpoint', example: ITEM_EXAMPLES.webhooks },
@@ -44,11 +45,11 @@ const examples = (value: unknown): Json => (value === undefined ? {} : { example
 function success({ id, success: { status, schema, alsoAs = [], only } }: Operation): Json {
   const headers = headerRefs(COMMON_HEADERS);
   if (only !== undefined) {
-    const content = Object.fromEntries(only.map((type) => [type, BINARY]));
+    const content = Object.fromEntries(only.map((type) => [type, mediaOf(type)]));
     return { [status]: { description: SUCCESS[status], headers, content } };
   }
   if (schema === undefined) return { [status]: { description: 'Success, without content.', headers } };
-  const others = alsoAs.map((type) => [type, BINARY]);
+  const others = alsoAs.map((type) => [type, mediaOf(type)]);
   const json = { schema: forGenerators(schema), ...examples(OPERATION_EXAMPLES[id]?.response) };
   const content = { 'application/json': json, ...Object.fromEntries(others) };
   return { [status]: { description: SUCCESS[status], headers, content } };

@@ -131,7 +131,8 @@ const responseName = (codes: readonly ErrorCode[], headers: readonly string[]): 
 function problemResponse(codes: readonly ErrorCode[], headers: readonly string[]): Json {
   const names = [...headers];
   if (codes.some((code) => 'retryAfter' in ERRORS[code])) names.push('Retry-After');
-  if (codes.some((code) => ERRORS[code].status === 401)) names.push('WWW-Authenticate');
+  if (codes.some((code) => ERRORS[code].status === 401 || code === 'insufficient_credits'))
+    names.push('WWW-Authenticate');
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].detail}`).join('\n\n'),
     headers: headerRefs(names),

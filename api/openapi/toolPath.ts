@@ -63,7 +63,7 @@ function success(tool: ToolDefinition): Json {
         : `The result as JSON, or the file itself if \`Accept\` ranks its type (${types.join(', ')}) above JSON. ` +
           'If the response is the raw file, the other output fields are sent as `X-Result-<Field-Name>` headers.',
     headers: {
-      ...headerRefs([...TOOL_HEADERS, 'Idempotent-Replayed']),
+      ...headerRefs([...TOOL_HEADERS, 'Idempotent-Replayed', 'Payment-Receipt']),
       ...(raw === undefined ? {} : rawHeaders(tool)),
     },
     content: {

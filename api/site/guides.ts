@@ -44,6 +44,7 @@ export const GUIDES = [
       'files',
       'rate-limits',
       'billing',
+      'receipts',
       'webhooks',
       'account',
       'clients',

@@ -56,6 +56,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/docs/files': 'save png jpeg pdf image download binary base64 upload bytes disk',
   '/docs/rate-limits': '429 too many requests throttle quota per second concurrency parallel',
   '/docs/billing': 'refund money invoice receipt credits charged payment balance top-up failed',
+  '/docs/receipts': 'proof signature verify jws jwks ed25519 digest audit',
   '/pricing': 'price cost how much expensive plan money monthly calculator credits buy pack free tier',
   '/docs/webhooks': 'webhook signature verify notification low credits event endpoint hmac',
   '/docs/account':

@@ -65,6 +65,8 @@ type CallOptions struct {
 // Result is the result of a call.
 type Result[T any] struct {
 	Output T
+	// Body is the JSON of the output, as received: the receipt of the call has its digest.
+	Body []byte
 	// Cost is the price of the call, Charged the credits charged for it, Left the credits available afterwards.
 	Cost, Charged, Left int
 	// RequestID finds the call in the dashboard and in the log of the service.
@@ -221,7 +223,7 @@ func call[T any](ctx context.Context, c *Client, tool string, hasSecrets bool, i
 	if sent.err != nil {
 		return nil, sent.err
 	}
-	result := &Result[T]{RequestID: sent.headers.Get("X-Request-Id"), IdempotencyKey: key}
+	result := &Result[T]{Body: sent.body, RequestID: sent.headers.Get("X-Request-Id"), IdempotencyKey: key}
 	if err := json.Unmarshal(sent.body, &result.Output); err != nil {
 		return nil, err
 	}

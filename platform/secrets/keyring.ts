@@ -25,6 +25,8 @@ export type Purpose =
   | 'call-result'
   | 'fingerprint'
   | 'webhook-secret'
+  | 'receipt-key'
+  | 'payment-challenge'
   | 'session'
   | 'device'
   | 'check'

@@ -54,6 +54,19 @@ export interface ToolTimes {
 }
 
 /**
+ * Digests of the input and output of a charged call, for its receipt: HMAC-SHA-256 with the keys of
+ * `store/receipts/digestKeys.ts`, in base64url.
+ */
+export interface CallDigests {
+  /** Number of the receipt key from which the keys of the digests derive. */
+  key: number;
+  /** Of the input without secret fields, as canonical JSON (RFC 8785). */
+  input: string;
+  /** Of the output as JSON, byte for byte as the caller gets it. */
+  output: string;
+}
+
+/**
  * The end of a call. The update that ends the call's hold also writes this entry, which is removed after it was
  * copied to `calls`, `entries` and `events`. A call that ends without a hold has the state `refused`.
  */
@@ -78,6 +91,8 @@ export interface JournalEntry {
   reservedAt?: Date;
   /** Missing if no attempt of the tool has ended. */
   times?: ToolTimes;
+  /** Missing if the call was not charged. */
+  digests?: CallDigests;
   /** `traceparent` of the span in which the call ended; missing if traces are not exported. */
   traceparent?: string;
 }
@@ -106,6 +121,8 @@ export interface AccountDoc {
   allowanceMonth?: string;
   /** Time of the last grant or negative adjustment. */
   grantedAt?: Date;
+  /** Set if programs may buy credits: at most `ceiling` per month (UTC), and `credits` in the month of the last purchase. */
+  topUps?: { ceiling: number; month: string; credits: number };
   /** Thresholds in credits: when a charge takes the balance below one, the owner gets an email. */
   alerts?: number[];
   /** Whether the owner gets an email when requests are refused and when a key nears its budget. */

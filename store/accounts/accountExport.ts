@@ -1,6 +1,7 @@
 import type { FindCursor } from 'mongodb';
 import type { BatchCallbackDoc, BatchDoc } from '../batches/batchDocs.ts';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
+import type { TopUpDoc } from '../billing/topUpDocs.ts';
 import type { CallContentDoc, CallDoc } from '../calls/callDocs.ts';
 import type { RefusalDoc } from '../calls/refusalDocs.ts';
 import type { JobDoc } from '../jobs/jobDocs.ts';
@@ -28,6 +29,7 @@ export interface AccountCursors {
   entries(): FindCursor<EntryDoc>;
   grants(): FindCursor<GrantDoc>;
   payments(): FindCursor<PaymentDoc>;
+  topUps(): FindCursor<TopUpDoc>;
   webhooks(): FindCursor<WebhookEndpointDoc>;
   events(): FindCursor<EventDoc>;
   attempts(endpointId: string): FindCursor<DeliveryAttemptDoc>;
@@ -57,6 +59,7 @@ export async function openAccountCursors(store: Store, accountId: string): Promi
     entries: () => store.entries.find({ accountId }).sort({ seq: -1 }).batchSize(BATCH),
     grants: () => store.grants.find({ accountId }).sort({ at: -1 }).batchSize(BATCH),
     payments: () => store.payments.find({ accountId }).sort({ paidAt: -1 }).batchSize(BATCH),
+    topUps: () => store.topUps.find({ accountId }).sort({ at: -1 }).batchSize(BATCH),
     webhooks: () =>
       store.webhookEndpoints.find({ accountId }).sort({ createdAt: -1, _id: -1 }).batchSize(BATCH),
     events: () => store.events.find({ accountId }).sort({ createdAt: -1, _id: -1 }).batchSize(BATCH),

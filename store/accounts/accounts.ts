@@ -83,7 +83,12 @@ const MAX_ALERTS = 10;
 /** Leaves out the fields of an `AccountDoc` that an `Account` does not have. */
 const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
 
-const grantId = ({ accountId, type, reference }: Grant): string => `${accountId}:${type}:${reference}`;
+/** Id of the document of a grant. */
+export const grantId = ({
+  accountId,
+  type,
+  reference,
+}: Pick<Grant, 'accountId' | 'type' | 'reference'>): string => `${accountId}:${type}:${reference}`;
 
 export function createAccounts(store: Store): Accounts {
   const { accounts, entries, grants } = store;

@@ -1,5 +1,5 @@
 import type { IndexDescription } from 'mongodb';
-import type { SpendPeriod, ToolTimes } from '../accounts/accountDocs.ts';
+import type { CallDigests, SpendPeriod, ToolTimes } from '../accounts/accountDocs.ts';
 
 export const CALL_STATES = ['running', 'charged', 'refunded', 'refused'] as const;
 
@@ -85,6 +85,8 @@ export interface CallDoc {
   actsOnWorld: boolean;
   /** Set when a call with an API key is charged; removed if its price is returned later. */
   period?: SpendPeriod;
+  /** Set when the call is charged; missing in calls of earlier versions. */
+  digests?: CallDigests;
   /**
    * Set from the start of the call if the caller cannot request the result again. Removed when the whole response has
    * been handed to the operating system, or when the call has been refunded.

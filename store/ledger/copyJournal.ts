@@ -79,6 +79,7 @@ async function copyEntries(
               'timing.wait': entry.times.wait,
               'timing.run': entry.times.run,
             }),
+            ...(entry.digests !== undefined && { digests: entry.digests }),
           },
           $unset: {
             ...(entry.release && { idempotency: '' }),

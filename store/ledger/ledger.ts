@@ -3,7 +3,7 @@ import DataLoader from 'dataloader';
 import type { Document } from 'mongodb';
 import { activeTraceparent } from '../../platform/trace.ts';
 import { LOW_CREDITS } from '../../schemas/events.ts';
-import type { HoldPool, JournalEntry, ToolTimes } from '../accounts/accountDocs.ts';
+import type { CallDigests, HoldPool, JournalEntry, ToolTimes } from '../accounts/accountDocs.ts';
 import { USAGE_INTERVAL, usageOf } from '../billing/usage.ts';
 import type { CallDoc } from '../calls/callDocs.ts';
 import type { CallPolicy } from '../calls/callPolicy.ts';
@@ -44,10 +44,10 @@ export type ReserveResult =
 
 /**
  * Request to charge or refund a call. A charge requires the hold with this nonce. A refund releases the call's hold
- * if there is one; `release` also releases the Idempotency-Key. `times` is stored with the call.
+ * if there is one; `release` also releases the Idempotency-Key. `times` and `digests` are stored with the call.
  */
 export type Settlement = { callId: string; accountId: string; times?: ToolTimes | undefined } & (
-  | { wanted: 'charged'; nonce: string }
+  | { wanted: 'charged'; nonce: string; digests?: CallDigests | undefined }
   | { wanted: 'refunded'; code: string; release: boolean }
 );
 
@@ -173,6 +173,7 @@ export function createLedger(
   function end(settlement: Settlement): Promise<StepResult | null> {
     const { callId, accountId, wanted, times } = settlement;
     const charged = wanted === 'charged';
+    const digests = charged ? settlement.digests : undefined;
     const hold = `$holds.${callId}`;
     const traceparent = activeTraceparent();
     const cost = { $ifNull: [`${hold}.cost`, 0] };
@@ -215,6 +216,7 @@ export function createLedger(
       }),
       reservedAt: `${hold}.at`,
       ...(times !== undefined && { times: { $literal: times } }),
+      ...(digests !== undefined && { digests: { $literal: digests } }),
       ...(traceparent !== undefined && { traceparent }),
     };
     const poolCounts = {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Accounts } from '../accounts/accounts.ts';
+import { type Accounts, grantId } from '../accounts/accounts.ts';
 import type { CallDoc } from '../calls/callDocs.ts';
 import { EARLIER, EARLIER_INSTEAD } from '../calls/pendingAnswers.ts';
 import { findExpired } from '../mongo/lease.ts';
@@ -65,6 +65,18 @@ export const isRefundDue = ({
 }: Pick<CallDoc, 'pendingAnswer' | 'actsOnWorld'>): boolean =>
   pendingAnswer !== undefined && (pendingAnswer.code !== null || !actsOnWorld);
 
+/** Reference of the grant that returns the price of a call. */
+const referenceOf = (callId: string): string => `call ${callId}`;
+
+/** Whether the price of a charged call was returned. */
+export const isPaidBack = async (
+  { grants }: Pick<Store, 'grants'>,
+  { _id, accountId }: Pick<CallDoc, '_id' | 'accountId'>,
+): Promise<boolean> =>
+  (await grants.findOne({
+    _id: grantId({ accountId, type: 'adjustment', reference: referenceOf(_id) }),
+  })) !== null;
+
 export function createPaybacks({ store, ledger, accounts }: Dependencies): Paybacks {
   const { calls } = store;
 
@@ -91,7 +103,7 @@ export function createPaybacks({ store, ledger, accounts }: Dependencies): Payba
         type: 'adjustment',
         amount: cost,
         reason: `The result of call ${callId} could not be delivered.`,
-        reference: `call ${callId}`,
+        reference: referenceOf(callId),
         ...(period !== undefined && { returned: { callId, period } }),
       });
     }

@@ -3,6 +3,7 @@ import { ACCOUNT_INDEXES, ENTRY_INDEXES, GRANT_INDEXES } from '../accounts/accou
 import { PASSKEY_INDEXES, SECURITY_EVENT_INDEXES, USED_CODE_INDEXES } from '../accounts/securityDocs.ts';
 import { BATCH_CALLBACK_INDEXES, BATCH_INDEXES } from '../batches/batchDocs.ts';
 import { PAYMENT_INDEXES } from '../billing/paymentDocs.ts';
+import { TOP_UP_INDEXES } from '../billing/topUpDocs.ts';
 import { USAGE_DAY_INDEXES } from '../billing/usageDocs.ts';
 import {
   API_PROCESS_INDEXES,
@@ -14,6 +15,7 @@ import { REFUSAL_DAY_INDEXES, REFUSAL_INDEXES } from '../calls/refusalDocs.ts';
 import { JOB_INDEXES } from '../jobs/jobDocs.ts';
 import { API_KEY_INDEXES, BUCKET_INDEXES } from '../keys/keyDocs.ts';
 import { OAUTH_CLIENT_INDEXES, OAUTH_CONSENT_INDEXES, OAUTH_TOKEN_INDEXES } from '../keys/oauthDocs.ts';
+import { RECEIPT_KEY_INDEXES } from '../receipts/receiptDocs.ts';
 import {
   BROADCAST_INDEXES,
   INCIDENT_INDEXES,
@@ -98,6 +100,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.passkeys.createIndexes(PASSKEY_INDEXES),
     store.usedCodes.createIndexes(USED_CODE_INDEXES),
     store.payments.createIndexes(PAYMENT_INDEXES),
+    store.topUps.createIndexes(TOP_UP_INDEXES),
     store.usageDays.createIndexes(USAGE_DAY_INDEXES),
     store.calls.createIndexes(CALL_INDEXES),
     store.apiProcesses.createIndexes(API_PROCESS_INDEXES),
@@ -106,6 +109,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.jobs.createIndexes(JOB_INDEXES),
     store.batches.createIndexes(BATCH_INDEXES),
     store.batchCallbacks.createIndexes(BATCH_CALLBACK_INDEXES),
+    store.receiptKeys.createIndexes(RECEIPT_KEY_INDEXES),
     store.refusals.createIndexes(REFUSAL_INDEXES),
     store.refusalDays.createIndexes(REFUSAL_DAY_INDEXES),
     store.apiKeys.createIndexes(API_KEY_INDEXES),

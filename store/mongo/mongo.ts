@@ -14,6 +14,7 @@ import type { AccountDoc, EntryDoc, ExportLeaseDoc, GrantDoc } from '../accounts
 import type { MasterKeyDoc, PasskeyDoc, SecurityEventDoc, UsedCodeDoc } from '../accounts/securityDocs.ts';
 import type { BatchCallbackDoc, BatchDoc } from '../batches/batchDocs.ts';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
+import type { TopUpDoc } from '../billing/topUpDocs.ts';
 import type { UsageDayDoc } from '../billing/usageDocs.ts';
 import type { ApiProcessDoc, CallContentDoc, CallDoc, ResultPieceDoc } from '../calls/callDocs.ts';
 import type { RefusalDayDoc, RefusalDoc } from '../calls/refusalDocs.ts';
@@ -21,6 +22,7 @@ import type { CallbackSecretDoc, JobDoc } from '../jobs/jobDocs.ts';
 import type { ApiKeyDoc, BucketDoc } from '../keys/keyDocs.ts';
 import type { OauthClientDoc, OauthConsentDoc, OauthTokenDoc } from '../keys/oauthDocs.ts';
 import type { QuoteFeedDoc } from '../quotes/quoteDocs.ts';
+import type { ReceiptKeyDoc } from '../receipts/receiptDocs.ts';
 import type {
   BroadcastDoc,
   IncidentDoc,
@@ -50,6 +52,7 @@ export interface Store extends Transactions {
   entries: Collection<EntryDoc>;
   grants: Collection<GrantDoc>;
   payments: Collection<PaymentDoc>;
+  topUps: Collection<TopUpDoc>;
   exportLeases: Collection<ExportLeaseDoc>;
   usageDays: Collection<UsageDayDoc>;
   /** Only `store/webhooks/events.ts` stores events, because it also starts their dispatch. */
@@ -63,6 +66,7 @@ export interface Store extends Transactions {
   batches: Collection<BatchDoc>;
   batchCallbacks: Collection<BatchCallbackDoc>;
   callbackSecrets: Collection<CallbackSecretDoc>;
+  receiptKeys: Collection<ReceiptKeyDoc>;
   refusals: Collection<RefusalDoc>;
   refusalDays: Collection<RefusalDayDoc>;
   buckets: Collection<BucketDoc>;
@@ -143,6 +147,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     entries: db.collection('entries'),
     grants: db.collection('grants'),
     payments: db.collection('payments'),
+    topUps: db.collection('topUps'),
     exportLeases: db.collection('exportLeases'),
     usageDays: db.collection('usageDays'),
     events: db.collection('events'),
@@ -155,6 +160,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     batches: db.collection('batches'),
     batchCallbacks: db.collection('batchCallbacks'),
     callbackSecrets: db.collection('callbackSecrets'),
+    receiptKeys: db.collection('receiptKeys'),
     refusals: db.collection('refusals'),
     refusalDays: db.collection('refusalDays'),
     buckets: db.collection('buckets'),

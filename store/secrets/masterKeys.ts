@@ -1,6 +1,7 @@
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { EnvError } from '../../schemas/env.ts';
 import type { Store } from '../mongo/mongo.ts';
+import { countReceiptKeys } from '../receipts/privateKeys.ts';
 import { countSecrets } from './rekey.ts';
 import { countTwoFactors } from './twoFactorSecrets.ts';
 
@@ -8,7 +9,8 @@ const CHECKED = 'utility-tools';
 
 /**
  * Checks at the start of a process that the keyring can decrypt stored secrets: it must have every key that encrypted
- * a webhook secret or a second factor, and each of its keys must equal the key that was first used with this database under the same id.
+ * a webhook secret, a second factor or a receipt key, and each of its keys must equal the key that was first used with this database
+ * under the same id.
  * For the comparison the first process that uses a key stores a MAC made with it.
  *
  * @throws EnvError with one line that names the key
@@ -29,6 +31,7 @@ export async function assertMasterKeys(store: Store, keyring: Keyring): Promise<
   for (const [what, counts] of [
     ['stored webhook secrets', await countSecrets(store, keyring)],
     ['second factors of users', await countTwoFactors(store, keyring)],
+    ['keys of receipts', await countReceiptKeys(store, keyring)],
   ] as const)
     for (const [key, count] of counts)
       if (!keyring.has(key))

@@ -1,5 +1,6 @@
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Store } from '../mongo/mongo.ts';
+import { countReceiptKeys } from '../receipts/privateKeys.ts';
 import { countTwoFactors } from './twoFactorSecrets.ts';
 
 /** Id of the master key that encrypted a webhook secret. */
@@ -28,6 +29,8 @@ interface References {
   webhookSecrets: number;
   /** Number of users whose second factor the key encrypts. */
   twoFactors: number;
+  /** Number of keys that sign receipts. */
+  receiptKeys: number;
   /**
    * Number of unexpired fingerprints of calls. A fingerprint is a MAC that recognises a repeated call, and expires
    * after a day.
@@ -42,12 +45,19 @@ interface References {
 export async function countReferences(store: Store, keyring: Keyring): Promise<References[]> {
   const found = new Map<string, References>();
   const of = (key: string): References => {
-    const known = found.get(key) ?? { key, webhookSecrets: 0, twoFactors: 0, idempotencyKeys: 0 };
+    const known = found.get(key) ?? {
+      key,
+      webhookSecrets: 0,
+      twoFactors: 0,
+      receiptKeys: 0,
+      idempotencyKeys: 0,
+    };
     found.set(key, known);
     return known;
   };
   for (const [key, secrets] of await countSecrets(store, keyring)) of(key).webhookSecrets = secrets;
   for (const [key, users] of await countTwoFactors(store, keyring)) of(key).twoFactors = users;
+  for (const [key, signing] of await countReceiptKeys(store, keyring)) of(key).receiptKeys = signing;
   const prints = store.calls.aggregate<{ _id: string; count: number }>([
     {
       $match: {

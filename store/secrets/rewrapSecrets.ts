@@ -2,6 +2,7 @@ import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { CallbackSecretDoc } from '../jobs/jobDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
+import { rewrapReceiptKeys } from '../receipts/privateKeys.ts';
 import { openSecret, sealSecret } from '../webhooks/webhookEndpoints.ts';
 import { keyIdOf } from './rekey.ts';
 import { authSecrets, SEALED, twoFactorsOf, versionOf, versionOfSealed } from './twoFactorSecrets.ts';
@@ -48,7 +49,7 @@ async function rewrapTwoFactors(store: Store, keyring: Keyring): Promise<number>
 }
 
 /**
- * Re-encrypts the webhook secrets and second factors that older master keys encrypted with the current one.
+ * Re-encrypts the webhook secrets, second factors and keys of receipts that older master keys encrypted with the current one.
  *
  * @returns the number of re-encrypted secrets
  */
@@ -69,4 +70,5 @@ export const rewrapSecrets = async (store: Store, keyring: Keyring): Promise<num
       ).modifiedCount,
     keyring,
   )) +
-  (await rewrapTwoFactors(store, keyring));
+  (await rewrapTwoFactors(store, keyring)) +
+  (await rewrapReceiptKeys(store, keyring));

@@ -22,6 +22,7 @@ import { createLedger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { openLease } from '../../store/mongo/lease.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
+import { openReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { listen } from '../helpers/egress.ts';
@@ -85,6 +86,7 @@ async function openCalls(
     outages: { refuse: () => undefined, nextOutage: () => new AbortController().signal },
     vault: createVault(keyring),
     keyring,
+    receiptKeys: await openReceiptKeys(store, keyring),
     vaultUrl: 'http://127.0.0.1:1',
     limits: { RATE_LIMIT: null, POOL_WAIT, CALLS_PER_POOL: 128 },
     log,

@@ -2,6 +2,7 @@ import type { Readiness } from '../../../platform/readiness.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
 import type { Broadcasts } from '../../../store/accounts/broadcast.ts';
 import type { Payments } from '../../../store/billing/payments.ts';
+import type { TopUps } from '../../../store/billing/topUps.ts';
 import type { CallContents } from '../../../store/calls/callContents.ts';
 import type { Connections } from '../../../store/keys/connections.ts';
 import type { Incidents } from '../../../store/status/incidents.ts';
@@ -23,6 +24,7 @@ import type { ToolCallService } from '../../calls/run.ts';
 import type { ApiCore } from '../../core.ts';
 import type { JobService } from '../../jobs/jobService.ts';
 import type { Mails } from '../../mail/messages.ts';
+import type { TopUpService } from '../../topUps/topUpService.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import type { PageRouter } from './pageRouter.ts';
 
@@ -46,6 +48,9 @@ export interface DashboardServices {
   batchDownloads: BatchDownloads;
   batchEvents: BatchEvents;
   payments: Payments;
+  topUps: TopUps;
+  /** Null if programs cannot buy credits. */
+  topUpService: TopUpService | null;
   /** Packs on sale. */
   packs: readonly Pack[];
   /** Null if Stripe is not configured. */

@@ -92,7 +92,11 @@ ${call.state === 'running' ? actionButton(viewer, `${callPath(call.id)}/cancel`,
 <div><dt>Request id</dt> <dd>${copyable(requestId)}</dd></div>
 <div><dt>Key</dt> <dd>${keyOf(page)}</dd></div>
 <div><dt>Price</dt> <dd>${count(call.cost, 'credit')}</dd></div>
-<div><dt>Charged</dt> <dd>${count(call.charged, 'credit')}</dd></div>
+<div><dt>Charged</dt> <dd>${count(call.charged, 'credit')}${
+      call.state === 'charged'
+        ? html` <a href="/api/v1/account/calls/${call.id}/receipt">Signed receipt</a>`
+        : null
+    }</dd></div>
 <div><dt>Accepted</dt> <dd>${preciseMoment(call.startedAt)}</dd></div>
 <div><dt>Ended</dt> <dd>${endedAt === null ? html`<span class="quiet">still running</span>` : preciseMoment(endedAt)}</dd></div>
 <div><dt>Duration</dt> <dd>${

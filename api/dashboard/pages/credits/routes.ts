@@ -5,6 +5,7 @@ import type { Pack } from '../../../../schemas/formats/packs.ts';
 import type { Accounts } from '../../../../store/accounts/accounts.ts';
 import { accountRow } from '../../../account/rows.ts';
 import { parseThreshold } from '../../../billing/alertThreshold.ts';
+import { limitPayments } from '../../../billing/limitPayments.ts';
 import type { StripeService } from '../../../billing/stripeService.ts';
 import type { Context } from '../../../http/context.ts';
 import { ownOrigin } from '../../../http/origin.ts';
@@ -22,6 +23,7 @@ import { single } from '../../frame/query.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 import { ALERTS_PATH, ATTENTION_PATH } from './alerts.ts';
 import { TEST_CHECKOUT_PATH, testCheckoutPage } from './checkoutView.ts';
+import { parseCeiling, TOP_UPS_PATH } from './topUps.ts';
 import {
   CREDITS_PATH,
   type CreditsPage,
@@ -33,8 +35,6 @@ import {
 } from './view.ts';
 
 const NEWEST = { limit: 50 };
-/** Checkouts per account, because Stripe limits the requests of all accounts together. */
-const CHECKOUTS = { rate: 10 / 60, burst: 10 };
 const STRIPE_CHECKOUT = 'https://checkout.stripe.com';
 
 /** A pack to buy, with the idempotency reference of the form. */
@@ -56,7 +56,8 @@ function sellingOf(env: Env, byStripe: boolean): Selling {
 }
 
 /** Registers the pages that show credits and purchases and sell packs. */
-export function creditsRoutes({ pages, core, payments, stripe, mails }: Dashboard): void {
+export function creditsRoutes(dashboard: Dashboard): void {
+  const { pages, core, payments, topUps, topUpService, stripe, mails } = dashboard;
   const { env, lists, accounts, limits } = core;
   const selling = sellingOf(env, stripe !== null);
 
@@ -76,6 +77,7 @@ export function creditsRoutes({ pages, core, payments, stripe, mails }: Dashboar
       purchases: purchases.items,
       selling,
       registry: core.registry,
+      sellsToPrograms: topUpService !== null,
       sendsMail,
       reference,
       ...more,
@@ -106,12 +108,7 @@ export function creditsRoutes({ pages, core, payments, stripe, mails }: Dashboar
   }
 
   async function startByStripe(ctx: Context, { account }: Viewer, choice: Choice, service: StripeService) {
-    const taken = await limits.takeToken?.(`checkout:${account._id}`, CHECKOUTS);
-    if (taken?.allowed === false)
-      throw new ServiceError('rate_limited', {
-        detail: 'At most 10 checkouts per minute. Try again later.',
-        retryAfter: taken.retryAfterSeconds,
-      });
+    await limitPayments(limits, account._id);
     const back = (outcome: Outcome) => `${env.PUBLIC_URL ?? ownOrigin(ctx)}${CREDITS_PATH}?done=${outcome}`;
     return service.startCheckout({
       ...choice,
@@ -161,6 +158,18 @@ export function creditsRoutes({ pages, core, payments, stripe, mails }: Dashboar
   };
   alertForm(ALERTS_PATH, accounts.addAlert, 'alert');
   alertForm(`${ALERTS_PATH}/remove`, accounts.removeAlert, 'no-alert');
+
+  const permit = async (visit: Submission) => {
+    const { ctx, viewer, form } = visit;
+    const ceiling = (form.get('ceiling') ?? '').trim();
+    const change = async () => {
+      if (topUpService === null) throw new ServiceError('not_found');
+      await topUps.setCeiling(viewer.account._id, parseCeiling(ceiling));
+      goTo(ctx, `${CREDITS_PATH}?done=top-ups`);
+    };
+    await attempt(ctx, change, (failure) => page(visit, { failure, ceiling }));
+  };
+  pages.post(TOP_UPS_PATH, permit, { page: () => CREDITS_PATH });
 
   pages.post(
     ATTENTION_PATH,

@@ -16,13 +16,14 @@ import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 import { balanceAlerts, THRESHOLD_LABEL } from './alerts.ts';
 import { purchaseTable } from './purchaseTable.ts';
+import { CEILING_LABEL, topUpForm } from './topUps.ts';
 
 export const CREDITS_PATH = '/dashboard/credits';
 export const RECEIPTS_PATH = `${CREDITS_PATH}/receipts`;
 
 export const receiptPath = (paymentId: string): string => `${RECEIPTS_PATH}/${encodeURIComponent(paymentId)}`;
 
-const LABELS = { pack: 'The pack', threshold: THRESHOLD_LABEL };
+const LABELS = { pack: 'The pack', threshold: THRESHOLD_LABEL, ceiling: CEILING_LABEL };
 
 /** How credits are sold; null when they are not. */
 export type Selling = { by: 'stripe' | 'test'; packs: readonly Pack[] } | null;
@@ -33,6 +34,7 @@ export const OUTCOMES = {
   alert: 'The alert was set.',
   'no-alert': 'The alert was removed.',
   mails: 'You get an email when requests are refused or a key nears its budget.',
+  'top-ups': 'The purchases by programs were changed.',
   'no-mails': 'You get no more emails about refused requests and budgets.',
   paid: 'Thank you. The credits are added when Stripe confirms the payment, usually within seconds. Reload this page to see them.',
   cancelled: 'The purchase was cancelled. You were not charged.',
@@ -49,6 +51,10 @@ export interface CreditsPage {
   sendsMail: boolean;
   /** Value of the field for a new alert. */
   threshold?: string;
+  /** Whether programs can buy credits on this installation. */
+  sellsToPrograms: boolean;
+  /** Value of the field for the ceiling of their purchases, after a fault. */
+  ceiling?: string;
   /** Idempotency reference, generated for each page: sending the form twice makes one purchase. */
   reference: string;
   outcome?: Outcome;
@@ -139,10 +145,11 @@ export const creditsPage = (page: CreditsPage): string => {
   return layout({
     title: 'Credits',
     menu: { viewer, section: 'Credits' },
-    main: html`${suspension(viewer.account)}${alert(failure ?? null, selling?.packs.length ? LABELS : { threshold: THRESHOLD_LABEL })}${outcome === undefined ? null : outcomeNotice(outcome, page)}
+    main: html`${suspension(viewer.account)}${alert(failure ?? null, selling?.packs.length ? LABELS : { threshold: THRESHOLD_LABEL, ceiling: CEILING_LABEL })}${outcome === undefined ? null : outcomeNotice(outcome, page)}
 ${creditAmounts(account)}
 <h2>Buy credits</h2>
 ${selling === null ? empty(html`<p>Credits are not sold here.</p>`) : shop(page, selling)}
+${page.sellsToPrograms ? topUpForm(viewer, page.ceiling, failure ?? null) : null}
 ${balanceAlerts(page)}
 <h2>Purchases</h2>
 ${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), receiptPath, { isNamed: true, isCompact: true })}

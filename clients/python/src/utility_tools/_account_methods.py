@@ -9,6 +9,7 @@ from .types import (
     ApiKeyChange,
     ApiKeyRotation,
     Call,
+    CallReceipt,
     CallbackRotation,
     CallbackSecret,
     CreateApiKeyInput,
@@ -102,6 +103,11 @@ class AccountMethods:
     def list_events(self, query: Optional[ListEventsQuery] = None) -> Iterator[AccountEvent]:
         """List events and their deliveries.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/events", query)
+
+    def get_receipt(self, id: str) -> CallReceipt:
+        """Get the signed receipt of a call. Signs a receipt of a charged call: call id, tool, price, times, and digests of input and output. `{id}` is the id of the call, or the `X-Request-Id` of the response with its result. A call that was not charged, or whose price was returned, has none (`not_found`). While the call runs or its response is being sent, the response is `not_finished`. [Receipts](/docs/receipts) shows how to verify one."""
+        row: CallReceipt = self._request("GET", path_of("/api/v1/account/calls/{id}/receipt", id), None)
+        return row
 
     def list_webhooks(self, query: Optional[ListWebhooksQuery] = None) -> Iterator[WebhookEndpoint]:
         """List webhook endpoints.  Fetches page after page while you iterate."""
@@ -223,6 +229,11 @@ class AsyncAccountMethods:
     def list_events(self, query: Optional[ListEventsQuery] = None) -> AsyncIterator[AccountEvent]:
         """List events and their deliveries.  Fetches page after page while you iterate."""
         return self._list("/api/v1/account/events", query)
+
+    async def get_receipt(self, id: str) -> CallReceipt:
+        """Get the signed receipt of a call. Signs a receipt of a charged call: call id, tool, price, times, and digests of input and output. `{id}` is the id of the call, or the `X-Request-Id` of the response with its result. A call that was not charged, or whose price was returned, has none (`not_found`). While the call runs or its response is being sent, the response is `not_finished`. [Receipts](/docs/receipts) shows how to verify one."""
+        row: CallReceipt = await self._request("GET", path_of("/api/v1/account/calls/{id}/receipt", id), None)
+        return row
 
     def list_webhooks(self, query: Optional[ListWebhooksQuery] = None) -> AsyncIterator[WebhookEndpoint]:
         """List webhook endpoints.  Fetches page after page while you iterate."""

@@ -1288,6 +1288,15 @@ class RefusedRequests(TypedDict):
     """Ids of the latest requests, at most 10, oldest first."""
 
 
+class CallReceipt(TypedDict):
+    receipt: str
+    """The receipt as a JWS in compact serialization (RFC 7515), signed with Ed25519 (`EdDSA`). Its payload is JSON; see [receipts](/docs/receipts)."""
+    inputKey: Union[str, None]
+    """Key of `inputDigest` in base64url. Pass it on only with the input: without it, the digest tells nothing. Null if the receipt has no digests."""
+    outputKey: Union[str, None]
+    """Key of `outputDigest` in base64url, as `inputKey`."""
+
+
 class LedgerEntry(TypedDict):
     id: str
     """Id of the entry."""

@@ -8,6 +8,7 @@ import type {
   ApiKeyChange,
   ApiKeyRotation,
   Call,
+  CallReceipt,
   CallbackRotation,
   CallbackSecret,
   CreateApiKeyInput,
@@ -134,6 +135,17 @@ export abstract class AccountMethods {
   /** List events and their deliveries. Fetches page after page while you iterate. */
   listEvents(query: ListEventsQuery = {}, options?: RequestOptions): AsyncGenerator<AccountEvent, void, undefined> {
     return this.list<AccountEvent>({ method: 'GET', path: '/api/v1/account/events', query }, options);
+  }
+
+  /**
+   * Get the signed receipt of a call. Signs a receipt of a charged call: call id, tool, price, times,
+   * and digests of input and output. `{id}` is the id of the call, or the `X-Request-Id` of the response
+   * with its result. A call that was not charged, or whose price was returned, has none (`not_found`).
+   * While the call runs or its response is being sent, the response is `not_finished`.
+   * [Receipts](/docs/receipts) shows how to verify one.
+   */
+  getReceipt(id: string, options?: RequestOptions): Promise<CallReceipt> {
+    return this.read<CallReceipt>({ method: 'GET', path: `/api/v1/account/calls/${encodeURIComponent(id)}/receipt` }, options);
   }
 
   /** List webhook endpoints. Fetches page after page while you iterate. */

@@ -1488,6 +1488,21 @@ export interface RefusedRequests {
   requestIds: string[];
 }
 
+export interface CallReceipt {
+  /**
+   * The receipt as a JWS in compact serialization (RFC 7515), signed with Ed25519 (`EdDSA`). Its payload
+   * is JSON; see [receipts](/docs/receipts).
+   */
+  receipt: string;
+  /**
+   * Key of `inputDigest` in base64url. Pass it on only with the input: without it, the digest tells
+   * nothing. Null if the receipt has no digests.
+   */
+  inputKey: string | null;
+  /** Key of `outputDigest` in base64url, as `inputKey`. */
+  outputKey: string | null;
+}
+
 export interface LedgerEntry {
   /** Id of the entry. */
   id: string;
