@@ -71,6 +71,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     start(baseUrl) {
       status.start(baseUrl);
       mail.start();
+      billing.start();
     },
   };
 }

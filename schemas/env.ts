@@ -17,12 +17,14 @@ import {
   operatorText,
   parseDuration,
   parseMasterKeys,
+  percentage,
   port,
   rateLimit,
   ratio,
   retrySchedule,
   url,
   urlsByName,
+  vatId,
   webUrl,
 } from './envValues.ts';
 import { parseAllow } from './formats/allow.ts';
@@ -317,7 +319,8 @@ export const VARIABLES = {
   OPERATOR_ADDRESS: variable({
     parse: line,
     fallback: null,
-    about: 'Postal address of the operator in one line, for `/contact`. Requires `OPERATOR_NAME`.',
+    about:
+      'Postal address of the operator in one line, for `/contact` and invoices. Requires `OPERATOR_NAME`.',
   }),
   SECURITY_EMAIL: variable({
     parse: mailAddress,
@@ -336,6 +339,34 @@ export const VARIABLES = {
     fallback: null,
     about:
       'Privacy policy: path of a Markdown file that `/privacy` shows, or an https URL to which it links. Requires `OPERATOR_NAME`.',
+  }),
+  OPERATOR_VAT_ID: variable({
+    parse: vatId,
+    fallback: null,
+    about: 'VAT id of the operator, for invoices. Requires `INVOICE_TAX_RATE`.',
+  }),
+  INVOICE_TAX_RATE: variable({
+    parse: percentage,
+    fallback: null,
+    about:
+      'Tax in percent that the prices of `CREDIT_PACKS` contain, such as `20` or `8.1`; `0` for no tax. With it, each purchase gets an invoice with a number. Requires `OPERATOR_ADDRESS`. Default: no invoices; the receipts say that they are not tax invoices.',
+  }),
+  INVOICE_TAX_NAME: variable({
+    parse: line,
+    fallback: 'VAT',
+    about: 'Name of the tax on invoices.',
+  }),
+  INVOICE_NOTE: variable({
+    parse: line,
+    fallback: null,
+    about:
+      'Text of every invoice, such as the number of a register or the reason why no tax is charged. Requires `INVOICE_TAX_RATE`. Default: none.',
+  }),
+  INVOICE_REVERSE_CHARGE: variable({
+    parse: line,
+    fallback: null,
+    about:
+      'Text of invoices to buyers whose VAT id belongs to another country than `OPERATOR_VAT_ID`, which it requires. These invoices contain no tax; the price stays. VAT ids of buyers are checked by their form only. Default: these buyers pay the tax too.',
   }),
   CREDIT_PACKS: variable({
     parse: (text) => parsePacks(list(text)),
@@ -417,6 +448,9 @@ const OF_OPERATOR = [
   'TERMS_OF_SERVICE',
   'PRIVACY_POLICY',
 ] as const;
+
+/** Variables about invoices, which mean nothing where none are issued. */
+const OF_INVOICES = ['OPERATOR_VAT_ID', 'INVOICE_NOTE', 'INVOICE_REVERSE_CHARGE'] as const;
 
 function read<T, D>(name: string, definition: Variable<T, D>, source: NodeJS.ProcessEnv): T | D {
   let text = source[name];
@@ -508,6 +542,11 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
     SECURITY_EMAIL: read('SECURITY_EMAIL', v.SECURITY_EMAIL, source),
     TERMS_OF_SERVICE: read('TERMS_OF_SERVICE', v.TERMS_OF_SERVICE, source),
     PRIVACY_POLICY: read('PRIVACY_POLICY', v.PRIVACY_POLICY, source),
+    OPERATOR_VAT_ID: read('OPERATOR_VAT_ID', v.OPERATOR_VAT_ID, source),
+    INVOICE_TAX_RATE: read('INVOICE_TAX_RATE', v.INVOICE_TAX_RATE, source),
+    INVOICE_TAX_NAME: read('INVOICE_TAX_NAME', v.INVOICE_TAX_NAME, source),
+    INVOICE_NOTE: read('INVOICE_NOTE', v.INVOICE_NOTE, source),
+    INVOICE_REVERSE_CHARGE: read('INVOICE_REVERSE_CHARGE', v.INVOICE_REVERSE_CHARGE, source),
     CREDIT_PACKS: read('CREDIT_PACKS', v.CREDIT_PACKS, source),
     STRIPE_SECRET_KEY: read('STRIPE_SECRET_KEY', v.STRIPE_SECRET_KEY, source),
     STRIPE_WEBHOOK_SECRET: read('STRIPE_WEBHOOK_SECRET', v.STRIPE_WEBHOOK_SECRET, source),
@@ -544,5 +583,12 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
       throw new EnvError(`${name}: requires OPERATOR_NAME`);
   if (env.OPERATOR_NAME !== null && env.SUPPORT_EMAIL === null)
     throw new EnvError('OPERATOR_NAME: requires SUPPORT_EMAIL, because users must reach the operator');
+  if (env.INVOICE_TAX_RATE !== null && env.OPERATOR_ADDRESS === null)
+    throw new EnvError('INVOICE_TAX_RATE: requires OPERATOR_ADDRESS, because invoices name the seller');
+  for (const name of OF_INVOICES)
+    if (env[name] !== null && env.INVOICE_TAX_RATE === null)
+      throw new EnvError(`${name}: requires INVOICE_TAX_RATE`);
+  if (env.INVOICE_REVERSE_CHARGE !== null && env.OPERATOR_VAT_ID === null)
+    throw new EnvError('INVOICE_REVERSE_CHARGE: requires OPERATOR_VAT_ID');
   return env;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { parseVatId } from './formats/vatId.ts';
 
 // Parsers of the values of environment variables. Each throws an Error whose message completes "<NAME>: …".
 
@@ -32,6 +33,13 @@ export function ratio(text: string): number {
   const value = Number(text);
   if (!(value >= 0 && value <= 1)) throw new Error('must be a number from 0 to 1');
   return value;
+}
+
+/** Parses a rate in percent, from 0 to below 100 and with at most two decimals, to hundredths of a percent. */
+export function percentage(text: string): number {
+  const [, whole, decimals = ''] = /^(\d{1,2})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
+  if (whole === undefined) throw new Error('must be a percentage from 0 to 99.99, such as 20 or 8.1');
+  return Number(whole) * 100 + Number(decimals.padEnd(2, '0'));
 }
 
 /** Parses `name=value,…` with percent-encoded values, the format of OTEL_EXPORTER_OTLP_HEADERS. */
@@ -115,6 +123,14 @@ export function networkId(text: string): string {
   if (!/^\w{1,100}$/.test(text))
     throw new Error('must be the id of a profile, such as profile_1MqDcVKA5fEO2tZv');
   return text;
+}
+
+/** A VAT id, without spaces. */
+export function vatId(text: string): string {
+  const parsed = parseVatId(text);
+  if (parsed === null)
+    throw new Error('must be a VAT id that begins with a country code, such as DE123456789');
+  return parsed;
 }
 
 /** A text of the operator: Markdown, or the URL of the page that has it. */

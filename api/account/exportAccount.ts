@@ -5,8 +5,10 @@ import { createPasskeys } from '../../store/accounts/passkeys.ts';
 import type { SecurityEventDoc } from '../../store/accounts/securityDocs.ts';
 import { callbackRow } from '../../store/batches/batchCallbacks.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
+import type { InvoiceDoc } from '../../store/billing/invoiceDocs.ts';
 import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import type { TopUpDoc } from '../../store/billing/topUpDocs.ts';
+import type { AutoTopUpDoc, TopUpRunDoc } from '../../store/billing/topUpRunDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
@@ -66,6 +68,9 @@ const topUpRow = ({ _id: challengeId, accountId, proof, forgetAt, ...topUp }: To
   challengeId,
   ...topUp,
 });
+const invoiceRow = ({ _id: number, accountId, ...invoice }: InvoiceDoc): Row => ({ number, ...invoice });
+const autoTopUpRow = ({ _id, reference, decided, ...settings }: AutoTopUpDoc): Row => ({ ...settings });
+const topUpRunRow = ({ _id: id, accountId, tries, dueAt, ...topUp }: TopUpRunDoc): Row => ({ id, ...topUp });
 const securityRow = ({ _id: id, accountId, operator, ...event }: SecurityEventDoc): Row => ({ id, ...event });
 
 const contentRow = (callId: string, { input, output, expiresAt }: KeptContent): Row => ({
@@ -119,7 +124,8 @@ export const createExportAccount = (
   async function* exportAccount(account, user) {
     const cursors = await openAccountCursors(store, account._id);
     const { email, name, role, hasTwoFactor } = user;
-    yield line('account', { ...accountRow(account), createdAt: account.createdAt });
+    const { createdAt, billing = null } = account;
+    yield line('account', { ...accountRow(account), createdAt, billing });
     yield line('user', { email, name, role, hasTwoFactor });
     for (const { userAgent, address, createdAt, lastUsedAt } of await auth.sessions(user.id))
       yield line('session', { userAgent, address, createdAt, lastUsedAt });
@@ -129,6 +135,9 @@ export const createExportAccount = (
     yield* lines('webhook', cursors.webhooks(), (endpoint) => ({ ...webhookRow(endpoint) }));
     yield* lines('payment', cursors.payments(), paymentRow);
     yield* lines('topUp', cursors.topUps(), topUpRow);
+    yield* lines('invoice', cursors.invoices(), invoiceRow);
+    yield* lines('autoTopUp', cursors.autoTopUp(), autoTopUpRow);
+    yield* lines('topUpRun', cursors.topUpRuns(), topUpRunRow);
     yield* lines('grant', cursors.grants(), grantRow);
     yield* lines('ledgerEntry', cursors.entries(), (entry) => ({ ...entryRow(entry) }));
     yield* lines('call', cursors.calls(), (call) => ({

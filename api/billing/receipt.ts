@@ -1,17 +1,10 @@
 import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import { priceWithCode } from '../dashboard/components/price.ts';
 import { count } from '../dashboard/components/text.ts';
+import { type BillingDocument, dayOf } from './billingDocument.ts';
 
 /** Whether an id is that of a payment at Stripe, for which Stripe has a receipt. */
 export const isStripePayment = (paymentId: string): boolean => paymentId.startsWith('pi_');
-
-/** A receipt for a purchase: the same facts on the page and in the PDF. */
-export interface Receipt {
-  /** Id of the payment. */
-  id: string;
-  paidAt: Date;
-  facts: readonly { term: string; value: string }[];
-}
 
 interface Parties {
   buyer: { email: string; accountId: string };
@@ -22,7 +15,7 @@ interface Parties {
 const NAME = 'Utility Tools';
 
 /** The total and the payment method. The method has no details of a card, because Stripe does not report them. */
-function paymentOf({ _id, test, amount, currency }: PaymentDoc): Receipt['facts'] {
+function paymentOf({ _id, test, amount, currency }: PaymentDoc): BillingDocument['facts'] {
   const total = priceWithCode(amount, currency);
   if (!test && isStripePayment(_id))
     return [
@@ -36,13 +29,19 @@ function paymentOf({ _id, test, amount, currency }: PaymentDoc): Receipt['facts'
   ];
 }
 
+/** Says whether the purchase has an invoice, because a receipt is none. */
+const invoiceNote = ({ invoiced }: PaymentDoc): string =>
+  invoiced === undefined
+    ? 'This is a receipt. It is not a tax invoice.'
+    : `This is a receipt. The invoice of this purchase is ${invoiced.numbers[0]}.`;
+
 /** Creates the receipt of a purchase; null while its payment is not confirmed. */
-export function receiptOf(payment: PaymentDoc, { buyer, publicUrl }: Parties): Receipt | null {
+export function receiptOf(payment: PaymentDoc, { buyer, publicUrl }: Parties): BillingDocument | null {
   const { _id, paidAt, credits, currency, refunded } = payment;
   if (paidAt === null) return null;
   const facts = [
     { term: 'Receipt number', value: _id },
-    { term: 'Date', value: `${paidAt.toISOString().slice(0, 10)} (UTC)` },
+    { term: 'Date', value: dayOf(paidAt) },
     { term: 'Seller', value: publicUrl === null ? NAME : `${NAME}, ${new URL(publicUrl).host}` },
     { term: 'Buyer', value: buyer.email },
     { term: 'Account', value: buyer.accountId },
@@ -50,5 +49,5 @@ export function receiptOf(payment: PaymentDoc, { buyer, publicUrl }: Parties): R
     ...paymentOf(payment),
     ...(refunded === 0 ? [] : [{ term: 'Refunded', value: priceWithCode(refunded, currency) }]),
   ];
-  return { id: _id, paidAt, facts };
+  return { id: _id, title: 'Receipt', at: paidAt, facts, notes: [invoiceNote(payment)] };
 }

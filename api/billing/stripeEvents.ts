@@ -40,23 +40,37 @@ function readSession(source: string, session: Stripe.Checkout.Session): Reading 
   };
 }
 
-/** Reads a payment of a program, which its metadata describe. Other payments have none. */
-function readIntent(source: string, intent: Stripe.PaymentIntent): Reading {
-  const { accountId, topUp } = intent.metadata;
-  if (accountId === undefined || topUp === undefined || intent.status !== 'succeeded') return null;
+/** Reads the payment of an automatic top-up or of a program, which the metadata describe. Other payments have none. */
+function readTopUp(source: string, intent: Stripe.PaymentIntent): Reading {
+  const { accountId, topUp, currency } = intent.metadata;
+  if (accountId === undefined || topUp === undefined) return null;
   const credits = positive(intent.metadata.credits);
   const amount = positive(intent.metadata.amount);
-  const currency = intent.metadata.currency;
   if (credits === null || amount === null || currency === undefined)
     return 'the metadata of the payment is invalid';
-  if (intent.amount_received !== amount) return 'the paid amount differs from the challenge';
-  if (intent.currency.toUpperCase() !== currency) return 'the currency differs from the challenge';
-  return {
-    paymentId: intent.id,
-    source,
-    currency,
-    fact: { kind: 'paid', accountId, credits, amount, test: !intent.livemode },
-  };
+  if (intent.amount_received !== amount) return 'the paid amount differs from the top-up';
+  if (intent.currency.toUpperCase() !== currency) return 'the currency differs from the top-up';
+  const fact = { kind: 'paid', accountId, credits, amount, test: !intent.livemode } as const;
+  return { paymentId: intent.id, source, currency, fact };
+}
+
+/** A card that an owner has saved for automatic top-ups. */
+export interface CardSetup {
+  accountId: string;
+  /** Identifies the form by which the owner agreed. */
+  reference: string;
+  setupIntentId: string;
+}
+
+/** Reads the completed setup of a card; null for all other events. */
+export function readCardSetup(event: Stripe.Event): CardSetup | null {
+  if (event.type !== 'checkout.session.completed') return null;
+  const { mode, metadata, client_reference_id: accountId, setup_intent } = event.data.object;
+  const setupIntentId = idOf(setup_intent);
+  const reference = metadata?.autoTopUp;
+  if (mode !== 'setup' || accountId === null || setupIntentId === null || reference === undefined)
+    return null;
+  return { accountId, reference, setupIntentId };
 }
 
 /** Id of the challenge that a payment of a program answers; null for other events. */
@@ -92,7 +106,7 @@ export function readReport(event: Stripe.Event): Reading {
     case 'checkout.session.async_payment_succeeded':
       return readSession(source, event.data.object);
     case 'payment_intent.succeeded':
-      return readIntent(source, event.data.object);
+      return readTopUp(source, event.data.object);
     case 'charge.refunded': {
       const { payment_intent, amount_refunded, currency } = event.data.object;
       const paymentId = idOf(payment_intent);

@@ -3,6 +3,8 @@ import Stripe from 'stripe';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
+import type { SavedCard } from '../../store/billing/topUpRunDocs.ts';
+import { type Charge, type ChargeResult, chargeCard } from './stripeCharge.ts';
 
 export interface CheckoutRequest {
   /** Reference of the request: repeating it with the same pack returns the same checkout. */
@@ -35,10 +37,26 @@ export type Charged =
   | { state: 'paid'; paymentId: string; isTest: boolean }
   | { state: 'refused'; reason: string };
 
+/** A page of Stripe on which an owner saves a card for automatic top-ups. */
+export interface CardRequest
+  extends Pick<CheckoutRequest, 'accountId' | 'email' | 'reference' | 'cancelledUrl'> {
+  /** ISO 4217 code in upper case, of the later payments. */
+  currency: string;
+  /** Null: a customer is created, once for the reference. */
+  customerId: string | null;
+  savedUrl: string;
+}
+
 /** The parts of Stripe that this service uses. */
 export interface StripeService {
   /** Creates a checkout and returns its URL. @throws ServiceError target_failed */
   startCheckout(request: CheckoutRequest): Promise<string>;
+  /** Creates a page that saves a card, and returns its URL. @throws ServiceError target_failed */
+  startCardSetup(request: CardRequest): Promise<string>;
+  /** Returns the card of a completed setup. @throws if Stripe does not answer, or the setup has no card */
+  savedCard(setupIntentId: string): Promise<SavedCard>;
+  /** Pays a top-up; see `chargeCard`. */
+  charge(charge: Charge): Promise<ChargeResult>;
   /**
    * Charges a payment token. Can be repeated for 24 hours.
    *
@@ -176,6 +194,49 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
         throw new ServiceError('tool_unavailable', { detail });
       }
     },
+
+    async startCardSetup({ reference, accountId, email, currency, customerId, savedUrl, cancelledUrl }) {
+      try {
+        const customer =
+          customerId ??
+          (
+            await stripe.customers.create(
+              { email, metadata: { accountId } },
+              { idempotencyKey: `customer:${accountId}:${reference}` },
+            )
+          ).id;
+        const { url } = await stripe.checkout.sessions.create(
+          {
+            mode: 'setup',
+            currency: currency.toLowerCase(),
+            customer,
+            client_reference_id: accountId,
+            // Stripe includes the metadata in the event of the setup.
+            metadata: { accountId, autoTopUp: reference },
+            success_url: savedUrl,
+            cancel_url: cancelledUrl,
+          },
+          { idempotencyKey: `setup:${accountId}:${reference}` },
+        );
+        if (url === null || !url.startsWith('https://')) throw new Error('Stripe returned no https URL');
+        return url;
+      } catch (error) {
+        const detail = 'The payment service is unavailable, so no card was saved. Try again later.';
+        throw unavailable(error, 'the setup of a card could not be started', detail);
+      }
+    },
+
+    async savedCard(setupIntentId) {
+      const { customer, payment_method } = await stripe.setupIntents.retrieve(setupIntentId);
+      const [customerId, paymentMethodId] = [customer, payment_method].map((it) =>
+        typeof it === 'string' ? it : it?.id,
+      );
+      if (customerId === undefined || paymentMethodId === undefined)
+        throw new Error(`the setup ${setupIntentId} has no card of a customer`);
+      return { customerId, paymentMethodId };
+    },
+
+    charge: (charge) => chargeCard(stripe, charge),
 
     async receiptUrl(paymentId) {
       let url: string | null = null;

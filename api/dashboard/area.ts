@@ -9,6 +9,7 @@ import { operatorRouter } from './frame/operatorRouter.ts';
 import { createPageRouter } from './frame/pageRouter.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { batchesRoutes } from './pages/batches/routes.ts';
+import { billingRoutes } from './pages/billing/routes.ts';
 import { callsRoutes } from './pages/calls/routes.ts';
 import { connectRoutes } from './pages/connect/routes.ts';
 import { connectedAppsRoutes } from './pages/connectedApps/routes.ts';
@@ -42,6 +43,7 @@ const PAGES = [
   webhooksRoutes,
   eventsRoutes,
   creditsRoutes,
+  billingRoutes,
   receiptsRoutes,
   ledgerRoutes,
   settingsRoutes,

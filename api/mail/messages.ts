@@ -5,7 +5,9 @@ import type {
   BudgetNotice,
   DisabledNotice,
   RefusedNotice,
+  TopUpNotice,
 } from '../../store/webhooks/webhookDocs.ts';
+import { topUpFailure } from '../billing/topUpTexts.ts';
 import { remedyInWords } from '../openapi/remedies.ts';
 import type { Operator } from '../operator.ts';
 import type { Mailer } from './mailer.ts';
@@ -45,6 +47,8 @@ export interface Mails extends Pick<Mailer, 'delivers' | 'reaches'> {
   refused(email: string, notice: RefusedNotice): Promise<void>;
   /** Tells an owner that a key has spent a share of its budget. @throws if the email could not be sent */
   budget(email: string, notice: BudgetNotice): Promise<void>;
+  /** Tells an owner that an automatic top-up failed. @throws if the email could not be sent */
+  topUp(email: string, notice: TopUpNotice): Promise<void>;
 }
 
 const minuteOf = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
@@ -253,6 +257,24 @@ ${linkTo('/dashboard/credits')}
 `;
       const subject = `A key has reached ${percent} % of its budget`;
       await mailer.send({ kind: 'budget', to, subject, text, link, id: idOf(_id) });
+    },
+
+    async topUp(to, { _id, reason, isOff, at }) {
+      const link = linkTo('/dashboard/credits');
+      const effect = isOff
+        ? 'Automatic top-ups are now switched off.'
+        : 'The next one is tried when the balance falls below your threshold again.';
+      const text = `An automatic top-up of your Utility Tools account was not made on ${minuteOf(at)}, and nothing was paid.
+
+${topUpFailure(reason)} ${effect}
+
+Buy credits or change the settings here:
+${link}
+
+Switch these messages off at the same place.
+`;
+      const subject = 'An automatic top-up was not made';
+      await mailer.send({ kind: 'topUp', to, subject, text, link, id: idOf(_id) });
     },
   };
 }

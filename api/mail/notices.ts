@@ -11,7 +11,7 @@ const POLL_INTERVAL_MS = 5000;
 interface Dependencies {
   store: Store;
   accounts: Pick<Accounts, 'find'>;
-  mails: Pick<Mails, 'disabled' | 'balance' | 'refused' | 'budget'>;
+  mails: Pick<Mails, 'disabled' | 'balance' | 'refused' | 'budget' | 'topUp'>;
   log: Logger;
 }
 
@@ -31,6 +31,8 @@ export function startNotices({ store, accounts, mails, log }: Dependencies): { s
         return mails.refused(email, notice);
       case 'budget':
         return mails.budget(email, notice);
+      case 'topUp':
+        return mails.topUp(email, notice);
     }
     return mails.disabled(email, notice);
   }

@@ -9,6 +9,7 @@ import type { Operator } from '../operator.ts';
 import { errorList, errorTable } from './errorTable.ts';
 import { renderMarkdown, withoutLinks } from './markdown.ts';
 import type { Page, Scope } from './page.ts';
+import { CHANGELOG_FEED, CHANGELOG_PATH } from './paths.ts';
 
 /** Values of the installation that the guides show. */
 export interface Installation {
@@ -61,7 +62,8 @@ export const GUIDES = [
 
 const PUBLISHED: readonly string[] = GUIDES.flatMap(({ names }) => names);
 
-const linkTo = (file: string): string | null => {
+/** The path of the page of a file; null if it is not published. */
+export const linkTo = (file: string): string | null => {
   const name = file.replace(/\.md$/, '');
   return PUBLISHED.includes(name) ? `/docs/${name}` : null;
 };
@@ -148,7 +150,16 @@ async function guide(name: string, baseUrl: string, known: Record<string, Insert
   const [, title = name, rest = ''] = /^# (.+)\n([\s\S]*)$/.exec(fill('html')) ?? [];
   const { body, headings } = renderMarkdown(rest, linkTo);
   const markdown = fill('markdown');
-  return { path: `/docs/${name}`, title, summary: summaryOf(markdown), markdown, body, headings };
+  const path = `/docs/${name}`;
+  return {
+    path,
+    title,
+    summary: summaryOf(markdown),
+    markdown,
+    body,
+    headings,
+    ...(path === CHANGELOG_PATH && { feed: CHANGELOG_FEED }),
+  };
 }
 
 /** Renders the published files of `docs/`, by name. @throws if a file is missing or names an unknown insert */

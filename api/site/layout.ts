@@ -17,9 +17,11 @@ interface Head {
   isUnlisted?: true;
   /** Path of the page in Markdown. */
   markdown?: string;
+  /** Path of the Atom feed with the content of the page. */
+  feed?: string | undefined;
 }
 
-const head = ({ path, title, description, baseUrl, isUnlisted, markdown }: Head): Html => html`<head>
+const head = ({ path, title, description, baseUrl, isUnlisted, markdown, feed }: Head): Html => html`<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
@@ -27,6 +29,7 @@ const head = ({ path, title, description, baseUrl, isUnlisted, markdown }: Head)
 <meta name="description" content="${description}">
 ${isUnlisted ? html`<meta name="robots" content="noindex">` : html`<link rel="canonical" href="${baseUrl}${path}">`}
 ${markdown === undefined ? null : html`<link rel="alternate" type="text/markdown" href="${markdown}">`}
+${feed === undefined ? null : html`<link rel="alternate" type="application/atom+xml" href="${feed}" title="${title}">`}
 <meta property="og:type" content="website">
 <meta property="og:site_name" content="${SITE_NAME}">
 <meta property="og:title" content="${title}">
@@ -176,7 +179,7 @@ interface DocsPage {
 /** A page of the documentation, with its sidebar. */
 export function docsLayout(docsPage: DocsPage): string {
   const { page, area, baseUrl, query } = docsPage;
-  const { path, title, summary, body } = page;
+  const { path, title, summary, body, feed } = page;
   const group = area.sections.find(({ pages }) => pages.some((it) => it.path === path));
   const isListed = page.markdown !== '';
   return frame(
@@ -185,6 +188,7 @@ export function docsLayout(docsPage: DocsPage): string {
       title: `${title} – ${SITE_NAME}`,
       description: summary,
       baseUrl,
+      feed,
       ...(isListed ? { markdown: `${path}.md` } : { isUnlisted: true }),
     },
     html`<body class="docs">
@@ -195,7 +199,7 @@ ${sidebar(docsPage)}
 ${group === undefined || path === area.path ? null : html`<p class="crumb">${group.title}</p>`}
 <h1>${title}</h1>
 ${body}
-${isListed ? html`<p class="source"><a href="${path}.md">This page as Markdown</a></p>` : null}
+${isListed ? html`<p class="source"><a href="${path}.md">This page as Markdown</a>${feed === undefined ? null : html` · <a href="${feed}">Atom feed</a>`}</p>` : null}
 ${neighbours(area, path)}
 </main>
 ${contents(page)}

@@ -112,6 +112,7 @@ function privacy(operator: Operator | null): Source {
 | Requests that were refused: their number by key, tool and error code, and the names of wrong fields; no input | 7 days |
 | Your email address and your sessions | Until you [close your account](/docs/account#closing-an-account) |
 | Purchases, the ledger and events of your account | Permanently |
+| Billing details that you enter | Until you [close your account](/docs/account#closing-an-account); copies on invoices permanently |
 | Addresses from which you signed in or changed a setting | One year |
 | The address from which a key was last used | As long as the key |
 

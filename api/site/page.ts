@@ -13,6 +13,8 @@ export interface Page {
   /** The page below the title. */
   body: Html;
   headings: readonly Heading[];
+  /** Path of the Atom feed with the same content. */
+  feed?: string;
 }
 
 /** A section of the sidebar and of llms.txt. */

@@ -55,7 +55,8 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/docs/jobs': 'async background queue long running polling callback later',
   '/docs/files': 'save png jpeg pdf image download binary base64 upload bytes disk',
   '/docs/rate-limits': '429 too many requests throttle quota per second concurrency parallel',
-  '/docs/billing': 'refund money invoice receipt credits charged payment balance top-up failed',
+  '/docs/billing':
+    'refund money invoice receipt vat tax credits charged payment balance top-up automatic recharge failed',
   '/docs/receipts': 'proof signature verify jws jwks ed25519 digest audit',
   '/pricing': 'price cost how much expensive plan money monthly calculator credits buy pack free tier',
   '/docs/webhooks': 'webhook signature verify notification low credits event endpoint hmac',
@@ -67,7 +68,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/docs/limits': 'timeout maximum size upload body slow how long megabytes',
   '/docs/versioning': 'breaking changes compatible deprecation version',
   '/docs/security': 'data stored retention privacy gdpr encryption secrets',
-  '/docs/changelog': 'what is new release notes history',
+  '/docs/changelog': 'what is new release notes history rss atom feed',
   '/docs/operations': 'backup restore deploy install docker kubernetes helm monitoring upgrade mail stripe',
   '/docs/configuration': 'environment variables settings env options',
   '/docs/capacity': 'hardware machines sizing scale throughput how many servers',

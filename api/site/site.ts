@@ -4,13 +4,15 @@ import { html } from '../dashboard/frame/html.ts';
 import { filesBelow, scriptFile } from '../dashboard/frame/scriptFile.ts';
 import { createDocument, type Document } from '../http/document.ts';
 import { createAreas } from './areas.ts';
-import type { Installation } from './guides.ts';
+import { ATOM } from './atom.ts';
+import { changelogFeed } from './changelogFeed.ts';
+import { type Installation, linkTo } from './guides.ts';
 import { llmsText } from './indexPages.ts';
 import { landingPage } from './landingPage.ts';
 import { docsLayout, plainLayout, SITE_NAME } from './layout.ts';
 import { operatorPages } from './operatorPages.ts';
 import type { Area, Page, Scope } from './page.ts';
-import { PRICING_PATH } from './paths.ts';
+import { CHANGELOG_FEED, CHANGELOG_PATH, PRICING_PATH } from './paths.ts';
 import { pictureFiles } from './pictures.ts';
 import { planOf, pricingEntry, pricingMarkdown, pricingPage } from './pricingPage.ts';
 import { createSearches } from './search.ts';
@@ -108,6 +110,7 @@ export async function createSite(installation: Installation): Promise<Site> {
     rendered.push([`${page.path}.md`, createDocument(MARKDOWN, page.markdown)]);
   }
   const listed = [...areas.flatMap(pagesOf), ...own];
+  const changelog = listed.find(({ path }) => path === CHANGELOG_PATH)?.markdown ?? '';
   const searches = createSearches({
     customers: [
       ...areas.filter(({ scope }) => scope === 'customers').flatMap(pagesOf),
@@ -122,6 +125,7 @@ export async function createSite(installation: Installation): Promise<Site> {
       [PRICING_PATH, createDocument(HTML, pricingPage(installation, new Map()))],
       [`${PRICING_PATH}.md`, createDocument(MARKDOWN, pricingMarkdown(installation))],
       ...rendered,
+      [CHANGELOG_FEED, createDocument(ATOM, changelogFeed(changelog, baseUrl, linkTo))],
       ...(await assets()),
       [
         '/llms.txt',

@@ -3,12 +3,15 @@ import type { ComponentState } from '../../schemas/status.ts';
 import type { IncidentDoc } from '../../store/status/statusDocs.ts';
 import { count, moment } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
+import { atomFeed } from '../site/atom.ts';
 import { plainLayout, SITE_NAME } from '../site/layout.ts';
 import { describe, STATE_WORDS } from './components.ts';
 import type { ComponentStatus, DayStatus, Status } from './status.ts';
 import { dayText, uptimeBars, uptimeText } from './uptimeBars.ts';
 
 export const STATUS_PATH = '/status';
+/** The incidents as an Atom feed. */
+export const STATUS_FEED = `${STATUS_PATH}.atom`;
 
 const MINUTE_MS = 60_000;
 const TONES = { ok: 'good', failed: 'bad', unknown: 'unknown' } as const;
@@ -63,11 +66,8 @@ export const spanOf = ({ startedAt, endedAt }: Pick<IncidentDoc, 'startedAt' | '
     ? html`Since ${moment(startedAt.toISOString())}`
     : html`${moment(startedAt.toISOString())} to ${moment(endedAt.toISOString())}, ${count(Math.round((endedAt.getTime() - startedAt.getTime()) / MINUTE_MS), 'minute')}`;
 
-function incident(row: IncidentDoc, registry: Registry): Html {
-  const isOpen = row.endedAt === null;
-  return html`<li>
-<h3>Outage: ${describe(row.component, registry).name}</h3> <span class="state ${isOpen ? 'bad' : 'good'}">${isOpen ? 'open' : 'resolved'}</span>
-<p>${spanOf(row)}</p>
+/** When an incident was, and the updates of operators. */
+const detailsOf = (row: IncidentDoc): Html => html`<p>${spanOf(row)}</p>
 ${
   row.updates.length === 0
     ? null
@@ -77,9 +77,38 @@ ${row.updates.map(
 `,
 )}</ul>`
 }
-</li>
 `;
-}
+
+const titleOf = ({ component: id }: IncidentDoc, registry: Registry): string =>
+  `Outage: ${describe(id, registry).name}`;
+
+const stateOf = ({ endedAt }: IncidentDoc): 'open' | 'resolved' => (endedAt === null ? 'open' : 'resolved');
+
+const incident = (row: IncidentDoc, registry: Registry): Html => html`<li>
+<h3>${titleOf(row, registry)}</h3> <span class="state ${stateOf(row) === 'open' ? 'bad' : 'good'}">${stateOf(row)}</span>
+${detailsOf(row)}</li>
+`;
+
+/** The time of the newest change of an incident. */
+const changedAt = ({ startedAt, endedAt, updates }: IncidentDoc): Date =>
+  new Date(Math.max(startedAt.getTime(), endedAt?.getTime() ?? 0, ...updates.map(({ at }) => at.getTime())));
+
+/** The incidents as an Atom feed, with an entry for each incident, which changes with it. */
+export const statusFeed = ({ incidents }: Pick<Status, 'incidents'>, registry: Registry, baseUrl: string) =>
+  atomFeed({
+    title: `Incidents of the ${SITE_NAME}`,
+    author: SITE_NAME,
+    path: STATUS_FEED,
+    page: STATUS_PATH,
+    baseUrl,
+    entries: incidents.map((row) => ({
+      id: `${baseUrl}${STATUS_FEED}#${row._id}`,
+      title: `${titleOf(row, registry)} (${stateOf(row)})`,
+      updated: changedAt(row),
+      link: `${baseUrl}${STATUS_PATH}#incidents`,
+      html: detailsOf(row).markup,
+    })),
+  });
 
 const incidentList = ({ incidents, components }: Status, registry: Registry): Html =>
   incidents.length === 0
@@ -98,6 +127,7 @@ export function statusPage(status: Status, registry: Registry, baseUrl: string):
       title: `Status – ${SITE_NAME}`,
       description: `Current state, uptime and incidents of the ${SITE_NAME}.`,
       baseUrl,
+      feed: STATUS_FEED,
     },
     html`<h1>Status</h1>
 <p class="overall ${tone}"><strong>${text}</strong> Checked ${moment(checkedAt.toISOString())}.</p>
@@ -114,7 +144,7 @@ checked.</p>
 ${dayTable(components, registry)}
 <h2 id="incidents">Incidents</h2>
 ${incidentList(status, registry)}
-<p class="quiet">The same as JSON: <a href="${STATUS_PATH}.json">${STATUS_PATH}.json</a></p>`,
+<p class="quiet">The same as JSON: <a href="${STATUS_PATH}.json">${STATUS_PATH}.json</a>. The incidents as an Atom feed: <a href="${STATUS_FEED}">${STATUS_FEED}</a></p>`,
     'service',
   );
 }

@@ -2,10 +2,11 @@ import type Router from '@koa/router';
 import type { Registry } from '../../schemas/registry.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, type Document, sendDocument } from '../http/document.ts';
+import { ATOM } from '../site/atom.ts';
 import { SITE_HEADERS } from '../site/siteRoutes.ts';
 import { describe } from './components.ts';
 import { type Status, uptimeOf } from './status.ts';
-import { headline, STATUS_PATH, statusPage } from './statusPage.ts';
+import { headline, STATUS_FEED, STATUS_PATH, statusFeed, statusPage } from './statusPage.ts';
 
 /** How long a rendered page is served, and may be cached, in seconds. */
 const CACHE_SECONDS = 5;
@@ -41,19 +42,23 @@ const statusJson = (status: Status, registry: Registry): string =>
     })),
   });
 
+/** The status in all its formats. */
+type Documents = Record<'page' | 'json' | 'feed', Document>;
+
 /** Registers the public status page. Requests within seconds share one reading of the status. */
 export function statusRoutes(router: Router<State>, { registry, baseUrl, readStatus }: Dependencies): void {
-  let read: { at: number; documents: Promise<{ page: Document; json: Document }> } | null = null;
+  let read: { at: number; documents: Promise<Documents> } | null = null;
 
-  async function render(): Promise<{ page: Document; json: Document }> {
+  async function render(): Promise<Documents> {
     const status = await readStatus();
     return {
+      feed: createDocument(ATOM, statusFeed(status, registry, baseUrl().replace(/\/$/, ''))),
       page: createDocument('text/html; charset=utf-8', statusPage(status, registry, baseUrl())),
       json: createDocument('application/json', statusJson(status, registry)),
     };
   }
 
-  const send = async (ctx: Context, kind: 'page' | 'json') => {
+  const send = async (ctx: Context, kind: keyof Documents) => {
     const now = performance.now();
     if (read === null || now - read.at > CACHE_SECONDS * 1000) read = { at: now, documents: render() };
     ctx.set(SITE_HEADERS);
@@ -62,4 +67,5 @@ export function statusRoutes(router: Router<State>, { registry, baseUrl, readSta
   };
   router.get(STATUS_PATH, (ctx: Context) => send(ctx, 'page'));
   router.get(`${STATUS_PATH}.json`, (ctx: Context) => send(ctx, 'json'));
+  router.get(STATUS_FEED, (ctx: Context) => send(ctx, 'feed'));
 }

@@ -85,6 +85,8 @@ export interface JournalEntry {
   events: { id: string; event: BalanceEventKind }[];
   /** The owner's thresholds that the charge crossed; missing in entries without a charge. */
   alerts?: number[];
+  /** Set if the charge crossed the threshold of automatic top-ups. */
+  topUp?: true;
   /** The period of a charged call's hold. */
   period?: SpendPeriod;
   /** When the price was reserved; missing if it was not. */
@@ -95,6 +97,16 @@ export interface JournalEntry {
   digests?: CallDigests;
   /** `traceparent` of the span in which the call ended; missing if traces are not exported. */
   traceparent?: string;
+}
+
+/** What the owner of an account has entered for invoices. */
+export interface BillingDetails {
+  name: string;
+  /** Postal address in one line. */
+  address: string;
+  /** ISO 3166-1 code in upper case. */
+  country: string;
+  vatId: string | null;
 }
 
 export interface AccountDoc {
@@ -127,6 +139,10 @@ export interface AccountDoc {
   alerts?: number[];
   /** Whether the owner gets an email when requests are refused and when a key nears its budget. */
   mailsAttention?: true;
+  /** Threshold of automatic top-ups in credits, while they are on; see `store/billing/topUpRuns.ts`. */
+  topUpBelow?: number;
+  /** For invoices, which copy it. */
+  billing?: BillingDetails;
   /**
    * Number of API keys ever created. Each creation increments it, so that concurrent creations conflict; see
    * `ApiKeys.create`.

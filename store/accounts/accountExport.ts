@@ -1,7 +1,9 @@
 import type { FindCursor } from 'mongodb';
 import type { BatchCallbackDoc, BatchDoc } from '../batches/batchDocs.ts';
+import type { InvoiceDoc } from '../billing/invoiceDocs.ts';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { TopUpDoc } from '../billing/topUpDocs.ts';
+import type { AutoTopUpDoc, TopUpRunDoc } from '../billing/topUpRunDocs.ts';
 import type { CallContentDoc, CallDoc } from '../calls/callDocs.ts';
 import type { RefusalDoc } from '../calls/refusalDocs.ts';
 import type { JobDoc } from '../jobs/jobDocs.ts';
@@ -30,6 +32,9 @@ export interface AccountCursors {
   grants(): FindCursor<GrantDoc>;
   payments(): FindCursor<PaymentDoc>;
   topUps(): FindCursor<TopUpDoc>;
+  invoices(): FindCursor<InvoiceDoc>;
+  autoTopUp(): FindCursor<AutoTopUpDoc>;
+  topUpRuns(): FindCursor<TopUpRunDoc>;
   webhooks(): FindCursor<WebhookEndpointDoc>;
   events(): FindCursor<EventDoc>;
   attempts(endpointId: string): FindCursor<DeliveryAttemptDoc>;
@@ -60,6 +65,9 @@ export async function openAccountCursors(store: Store, accountId: string): Promi
     grants: () => store.grants.find({ accountId }).sort({ at: -1 }).batchSize(BATCH),
     payments: () => store.payments.find({ accountId }).sort({ paidAt: -1 }).batchSize(BATCH),
     topUps: () => store.topUps.find({ accountId }).sort({ at: -1 }).batchSize(BATCH),
+    invoices: () => store.invoices.find({ accountId }).sort({ issuedAt: -1, _id: -1 }).batchSize(BATCH),
+    autoTopUp: () => store.autoTopUps.find({ _id: accountId }),
+    topUpRuns: () => store.topUpRuns.find({ accountId }).sort({ at: -1, _id: -1 }).batchSize(BATCH),
     webhooks: () =>
       store.webhookEndpoints.find({ accountId }).sort({ createdAt: -1, _id: -1 }).batchSize(BATCH),
     events: () => store.events.find({ accountId }).sort({ createdAt: -1, _id: -1 }).batchSize(BATCH),

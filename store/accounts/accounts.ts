@@ -5,7 +5,15 @@ import { assertSound } from '../ledger/invariant.ts';
 import { releaseSpend } from '../ledger/keySpend.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import { newEvent, storeEvent } from '../webhooks/events.ts';
-import type { Account, AccountDoc, EntryDoc, GrantDoc, GrantOperator, SpendPeriod } from './accountDocs.ts';
+import type {
+  Account,
+  AccountDoc,
+  BillingDetails,
+  EntryDoc,
+  GrantDoc,
+  GrantOperator,
+  SpendPeriod,
+} from './accountDocs.ts';
 import { hashEmail } from './closeAccount.ts';
 
 /**
@@ -75,6 +83,8 @@ export interface Accounts {
   removeAlert(accountId: string, threshold: number): Promise<void>;
   /** Sets whether the owner gets an email when requests are refused and when a key nears its budget. */
   setAttentionMails(accountId: string, mails: boolean): Promise<void>;
+  /** Sets the billing details, which later invoices copy. No-op if the account is closed. */
+  setBilling(accountId: string, billing: BillingDetails): Promise<void>;
 }
 
 /** Maximum number of alerts of an account. */
@@ -316,6 +326,10 @@ export function createAccounts(store: Store): Accounts {
         ? { $set: { mailsAttention: true as const } }
         : { $unset: { mailsAttention: '' as const } };
       await accounts.updateOne({ _id: accountId }, update);
+    },
+
+    async setBilling(accountId, billing) {
+      await accounts.updateOne({ _id: accountId, closedAt: { $exists: false } }, { $set: { billing } });
     },
 
     async grant(grant) {

@@ -15,9 +15,9 @@ export const hashEmail = (email: string): string =>
 const placeholder = (accountId: string): string => `${accountId.toLowerCase()}@closed.invalid`;
 
 /**
- * Closes an account in one transaction: revokes its keys, and deletes its webhook endpoints, the kept input and output of
+ * Closes an account in one transaction: revokes its keys, and deletes its webhook endpoints, its automatic top-ups, the kept input and output of
  * its calls, its jobs and batches, its refused requests, its users and their sessions, passwords, passkeys and second factors. The
- * account, its ledger, calls and events are kept without the email address. Running calls settle as usual, because holds do not
+ * account, its ledger, calls, events and invoices are kept without the email address. Running calls settle as usual, because holds do not
  * depend on keys.
  *
  * @returns the ids of the deleted endpoints, whose workflows must be woken
@@ -39,7 +39,7 @@ export async function closeAccount(
           monthlyAllowance: 0,
         },
         // A running call keeps its content only if this flag is still set afterwards.
-        $unset: { keepsContents: '', alerts: '', mailsAttention: '' },
+        $unset: { keepsContents: '', alerts: '', mailsAttention: '', topUpBelow: '', billing: '' },
       },
       { session },
     );
@@ -60,6 +60,7 @@ export async function closeAccount(
       .toArray();
     await webhookEndpoints.deleteMany({ accountId }, { session });
     await notices.deleteMany({ accountId }, { session });
+    await store.autoTopUps.deleteOne({ _id: accountId }, { session });
     await store.callContents.deleteMany({ accountId }, { session });
     // Their inputs and results expire.
     await store.jobs.deleteMany({ accountId }, { session });

@@ -1,4 +1,5 @@
 import type { IndexDescription } from 'mongodb';
+
 /**
  * Stages of a dispute about a card payment, in the order in which they can follow each other. Stripe withholds the
  * money while a dispute is `open` and keeps it if the dispute is `lost`.
@@ -32,6 +33,11 @@ export interface PaymentDoc {
    * must refund it.
    */
   refundDue?: true;
+  /**
+   * Numbers of the invoice of the payment and of the documents that correct it, oldest first, and the amount to which they
+   * add up. Missing if the installation issued no invoices when the payment was confirmed.
+   */
+  invoiced?: { numbers: string[]; amount: number };
   reportedAt: Date;
   /**
    * When MongoDB deletes the document; removed once the payment is confirmed. Stripe also reports refunds of payments

@@ -2,6 +2,7 @@ import type { ClientSession } from 'mongodb';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
+import { type InvoiceTerms, issueInvoices } from './invoices.ts';
 import { DISPUTE_STAGES, type PaymentDoc } from './paymentDocs.ts';
 
 /** A Stripe event about a payment. Events may repeat and arrive out of order. */
@@ -90,10 +91,16 @@ function withFact(payment: PaymentDoc, { currency, fact }: Report): PaymentDoc |
 }
 
 /**
- * Creates the record of payments. Each report updates its payment and the account's credits in one transaction, so it
- * can be repeated at any time.
+ * Creates the record of payments. Each report updates its payment, the account's credits and the invoices of the payment in one
+ * transaction, so it can be repeated at any time.
+ *
+ * @param terms null: no invoices are issued
  */
-export function createPayments(store: Store, accounts: Accounts): Payments {
+export function createPayments(
+  store: Store,
+  accounts: Accounts,
+  terms: InvoiceTerms | null = null,
+): Payments {
   const { payments } = store;
 
   async function isClosed(accountId: string, session: ClientSession): Promise<boolean> {
@@ -146,9 +153,17 @@ export function createPayments(store: Store, accounts: Accounts): Payments {
         // Read after the grant has written to the account, so that the account cannot be closed in between.
         const isLate = accountId !== null && before.paidAt === null && (await isClosed(accountId, session));
         const isDue = (wasDue || isLate) && taken < payment.credits;
+        // Late in the transaction, because concurrent payments conflict on the number of the invoice.
+        const isNew = before.paidAt === null && accountId !== null;
+        const invoiced = await issueInvoices(store, payment, { isNew, terms }, session);
         await payments.replaceOne(
           { _id: paymentId },
-          { ...payment, taken, ...(isDue && { refundDue: true }) },
+          {
+            ...payment,
+            taken,
+            ...(isDue && { refundDue: true }),
+            ...(invoiced !== undefined && { invoiced }),
+          },
           { session },
         );
         const changed = before.paidAt !== after.paidAt || before.taken !== taken;

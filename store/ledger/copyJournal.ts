@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { balanceEventData } from '../../schemas/events.ts';
 import type { JournalEntry } from '../accounts/accountDocs.ts';
+import type { TopUpRunDoc } from '../billing/topUpRunDocs.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
 import type { StartDispatch } from '../mongo/transactions.ts';
 import { newEvent, storeEvents } from '../webhooks/events.ts';
@@ -20,8 +21,12 @@ function balanceNotices(accountId: string, entry: JournalEntry): BalanceNotice[]
   return [{ _id, kind: 'balance', accountId, at, balance, thresholds, tries: 0, dueAt: at }];
 }
 
+/** Creates the automatic top-up of a charge that crossed its threshold; none if it did not. */
+const topUpsOf = (accountId: string, { id, at, topUp }: JournalEntry): TopUpRunDoc[] =>
+  topUp === true ? [{ _id: `topup-${id}`, accountId, at, state: 'due', tries: 0, dueAt: at }] : [];
+
 /**
- * Copies journal entries to `entries`, `events`, `notices` and `calls`. May be repeated, in any process. Calls are written last,
+ * Copies journal entries to `entries`, `events`, `notices`, `topUpRuns` and `calls`. May be repeated, in any process. Calls are written last,
  * because the sweeper repeats the copy only for calls that still appear as running.
  *
  * @param startDispatch starts the dispatch of the copied events. Default: the way of this process
@@ -32,7 +37,7 @@ async function copyEntries(
   startDispatch?: StartDispatch,
 ): Promise<void> {
   if (postings.length === 0) return;
-  const { calls, entries, notices } = store;
+  const { calls, entries, notices, topUpRuns } = store;
   const lines = postings
     .filter(({ entry }) => entry.state === 'charged')
     .map(({ accountId, entry }) => ({
@@ -58,10 +63,12 @@ async function copyEntries(
     ),
   );
   const alerts = postings.flatMap(({ accountId, entry }) => balanceNotices(accountId, entry));
+  const crossings = postings.flatMap(({ accountId, entry }) => topUpsOf(accountId, entry));
   await Promise.all([
     insertAllOnce(entries, lines),
     storeEvents(store, fired, startDispatch),
     insertAllOnce(notices, alerts),
+    insertAllOnce(topUpRuns, crossings),
   ]);
   await calls.bulkWrite(
     postings.map(({ entry }) => ({
@@ -109,7 +116,7 @@ export async function copyJournal(store: Store, accountId: string): Promise<numb
 }
 
 /**
- * Copies journal entries to `calls`, `entries`, `events` and `notices` and removes copied ones from the journal. Works in
+ * Copies journal entries to `calls`, `entries`, `events`, `notices` and `topUpRuns` and removes copied ones from the journal. Works in
  * batches, because each write costs a disk flush.
  */
 interface JournalCopier {

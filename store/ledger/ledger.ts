@@ -213,6 +213,8 @@ export function createLedger(
             cond: crosses('$$threshold'),
           },
         },
+        // Without a threshold nothing is crossed: no balance is below a missing field.
+        topUp: { $cond: [crosses('$topUpBelow'), true, '$$REMOVE'] },
       }),
       reservedAt: `${hold}.at`,
       ...(times !== undefined && { times: { $literal: times } }),

@@ -2,8 +2,10 @@ import { MongoServerError } from 'mongodb';
 import { ACCOUNT_INDEXES, ENTRY_INDEXES, GRANT_INDEXES } from '../accounts/accountDocs.ts';
 import { PASSKEY_INDEXES, SECURITY_EVENT_INDEXES, USED_CODE_INDEXES } from '../accounts/securityDocs.ts';
 import { BATCH_CALLBACK_INDEXES, BATCH_INDEXES } from '../batches/batchDocs.ts';
+import { INVOICE_INDEXES } from '../billing/invoiceDocs.ts';
 import { PAYMENT_INDEXES } from '../billing/paymentDocs.ts';
 import { TOP_UP_INDEXES } from '../billing/topUpDocs.ts';
+import { TOP_UP_RUN_INDEXES } from '../billing/topUpRunDocs.ts';
 import { USAGE_DAY_INDEXES } from '../billing/usageDocs.ts';
 import {
   API_PROCESS_INDEXES,
@@ -101,6 +103,8 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.usedCodes.createIndexes(USED_CODE_INDEXES),
     store.payments.createIndexes(PAYMENT_INDEXES),
     store.topUps.createIndexes(TOP_UP_INDEXES),
+    store.invoices.createIndexes(INVOICE_INDEXES),
+    store.topUpRuns.createIndexes(TOP_UP_RUN_INDEXES),
     store.usageDays.createIndexes(USAGE_DAY_INDEXES),
     store.calls.createIndexes(CALL_INDEXES),
     store.apiProcesses.createIndexes(API_PROCESS_INDEXES),

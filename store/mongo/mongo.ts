@@ -13,8 +13,10 @@ import { traceCommands } from '../../platform/trace.ts';
 import type { AccountDoc, EntryDoc, ExportLeaseDoc, GrantDoc } from '../accounts/accountDocs.ts';
 import type { MasterKeyDoc, PasskeyDoc, SecurityEventDoc, UsedCodeDoc } from '../accounts/securityDocs.ts';
 import type { BatchCallbackDoc, BatchDoc } from '../batches/batchDocs.ts';
+import type { InvoiceDoc, InvoiceSeriesDoc } from '../billing/invoiceDocs.ts';
 import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { TopUpDoc } from '../billing/topUpDocs.ts';
+import type { AutoTopUpDoc, TopUpRunDoc } from '../billing/topUpRunDocs.ts';
 import type { UsageDayDoc } from '../billing/usageDocs.ts';
 import type { ApiProcessDoc, CallContentDoc, CallDoc, ResultPieceDoc } from '../calls/callDocs.ts';
 import type { RefusalDayDoc, RefusalDoc } from '../calls/refusalDocs.ts';
@@ -53,6 +55,10 @@ export interface Store extends Transactions {
   grants: Collection<GrantDoc>;
   payments: Collection<PaymentDoc>;
   topUps: Collection<TopUpDoc>;
+  invoices: Collection<InvoiceDoc>;
+  invoiceSeries: Collection<InvoiceSeriesDoc>;
+  autoTopUps: Collection<AutoTopUpDoc>;
+  topUpRuns: Collection<TopUpRunDoc>;
   exportLeases: Collection<ExportLeaseDoc>;
   usageDays: Collection<UsageDayDoc>;
   /** Only `store/webhooks/events.ts` stores events, because it also starts their dispatch. */
@@ -148,6 +154,10 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     grants: db.collection('grants'),
     payments: db.collection('payments'),
     topUps: db.collection('topUps'),
+    invoices: db.collection('invoices'),
+    invoiceSeries: db.collection('invoiceSeries'),
+    autoTopUps: db.collection('autoTopUps'),
+    topUpRuns: db.collection('topUpRuns'),
     exportLeases: db.collection('exportLeases'),
     usageDays: db.collection('usageDays'),
     events: db.collection('events'),

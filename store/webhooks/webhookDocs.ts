@@ -1,6 +1,7 @@
 import type { IndexDescription } from 'mongodb';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
+import type { TopUpFailure } from '../billing/topUpRunDocs.ts';
 
 /** A webhook endpoint of an account. Only the endpoint's workflow writes the fields from `state` on. */
 export interface WebhookEndpointDoc {
@@ -69,7 +70,7 @@ export interface DeliveryAttemptDoc {
 }
 
 /** An email to the owner of an account. */
-export type NoticeDoc = DisabledNotice | BalanceNotice | RefusedNotice | BudgetNotice;
+export type NoticeDoc = DisabledNotice | BalanceNotice | RefusedNotice | BudgetNotice | TopUpNotice;
 
 interface Notice {
   _id: string;
@@ -114,6 +115,14 @@ export interface BudgetNotice extends Notice {
   percent: number;
   /** Credits of the budget. */
   credits: number;
+}
+
+/** Tells that an automatic top-up failed. */
+export interface TopUpNotice extends Notice {
+  kind: 'topUp';
+  reason: TopUpFailure;
+  /** Whether the failure switched automatic top-ups off. */
+  isOff: boolean;
 }
 
 export type StoredHeader = [name: string, value: string];

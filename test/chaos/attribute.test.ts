@@ -74,7 +74,7 @@ function evidence(): Evidence {
   const data = { balance: 24, threshold: 25, message: 'low' };
   return {
     credits: 26,
-    topUps: new Map(),
+    topUpRuns: new Map(),
     observations: [
       observation('a', null, {}),
       observation('b', 'b', {}),

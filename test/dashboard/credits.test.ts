@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { withStore } from '../helpers/account.ts';
-import { newOwner } from '../helpers/dashboard.ts';
+import { callWith, madeKey, newOwner } from '../helpers/dashboard.ts';
 import { attribute, fieldValue, linksOf, mainText, pageOf, rowsOf, textOf } from '../helpers/markup.ts';
 import { useStack } from '../helpers/profiles.ts';
 import type { SharedStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 let stack: SharedStack;
 
@@ -96,4 +97,45 @@ test('a shortfall is shown where credits are bought and used, and so is its sett
   );
   t.regex(await buy('1000'), /The credits were added to your account\./);
   t.notRegex(await textOn('/tools/hash-text'), /suspended/);
+});
+
+test('automatic top-ups buy a pack once when a call takes the balance below the threshold', async (t) => {
+  const owner = await newOwner(stack);
+  const shop = await pageOf(t, await owner.get('/credits'));
+  t.regex(mainText(shop), /Automatic top-ups are off\. .*This installation has a test checkout/);
+  const form = {
+    below: '30',
+    topUpPack: '1000',
+    monthlyLimit: '17.99',
+    reference: fieldValue(shop, 'reference'),
+  };
+  for (const [wrong, words] of [
+    [{ below: '0' }, /When the balance falls below \(credits\) must be a whole number from 1/],
+    [{ topUpPack: '999' }, /Buy must be selected on this page/],
+    [{ monthlyLimit: '8.99' }, /At most per month must be at least the price of the pack/],
+    [{ monthlyLimit: '1e3' }, /At most per month must be an amount/],
+    [{ reference: 'mine' }, /Buy must be selected on this page/],
+  ] as const) {
+    const refused = await owner.post('/credits/top-up', { ...form, ...wrong });
+    t.is(refused.status, 422);
+    const page = await pageOf(t, refused);
+    t.regex(mainText(page), words);
+    t.is(fieldValue(page, 'below'), 'below' in wrong ? wrong.below : form.below);
+  }
+  const saved = await owner.post('/credits/top-up', form);
+  t.is(saved.headers.get('location'), '/dashboard/credits?done=top-up');
+  const key = await madeKey(owner);
+  t.is((await callWith(stack, key)).status, 200);
+  const bought = async () => rowsOf(await pageOf(t, await owner.get('/credits'))).length > 0;
+  await until('the pack is bought', bought);
+  t.is((await callWith(stack, key)).status, 200);
+  const after = await pageOf(t, await owner.get('/credits'));
+  t.regex(
+    mainText(after),
+    /Available 1,028 .*Automatic top-ups are on: .*This month: \$9\.00\. No payment is made/,
+  );
+  t.is(rowsOf(after).filter((row) => /UTC 1,000 \$9\.00 test paid test_topup-ent_/.test(row)).length, 1);
+
+  t.is((await owner.post('/credits/top-up/off')).status, 303);
+  t.regex(mainText(await pageOf(t, await owner.get('/credits'))), /Automatic top-ups are off\./);
 });

@@ -447,6 +447,12 @@ test('an owner who switches it on gets one mail a day about refused requests', a
   });
   const budget = (await mailbox.until(owner.email, 3)).at(-1);
   t.regex(budget?.body ?? '', /shop\s+reached 80 % of its budget of 500 credits per day/);
+  await store.notices.insertOne({
+    ...{ _id: 'topup-ent_1', kind: 'topUp', accountId, reason: 'declined', isOff: true },
+    ...{ at: new Date(), tries: 0, dueAt: new Date() },
+  });
+  const topUp = (await mailbox.until(owner.email, 4)).at(-1);
+  t.regex(topUp?.body ?? '', /The bank declined the payment\. Automatic top-ups are now switched off\./);
   t.is((await owner.post('/credits/attention', { mails: 'off' })).status, 303);
   t.regex(await wordsOf(t, await owner.get('/credits')), /Send me these emails/);
 });

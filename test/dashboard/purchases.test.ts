@@ -5,14 +5,18 @@ import { join } from 'node:path';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import test from 'ava';
 import { parse } from 'parse5';
+import { pino } from 'pino';
 import Stripe from 'stripe';
+import { createStripeService } from '../../api/billing/stripeService.ts';
 import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { connectClient } from '../../platform/temporal/temporal.ts';
 import { EnvError, readEnv } from '../../schemas/env.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
+import { createPayments } from '../../store/billing/payments.ts';
 import { monthOf } from '../../store/ledger/allowance.ts';
+import { createLedger } from '../../store/ledger/ledger.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
-import { makeAccount } from '../helpers/account.ts';
+import { makeAccount, withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { accountOf, auditWhenIdle } from '../helpers/ledgerCheck.ts';
 import { attribute, CSP, elementsOf, linksOf, mainText, pageOf, textOf } from '../helpers/markup.ts';
@@ -24,6 +28,7 @@ import { type StripeMock, startStripeMock } from '../helpers/stripeMock.ts';
 import { until } from '../helpers/until.ts';
 import { makeUser } from '../helpers/users.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
+import { insertCalls } from '../store/ledgerFixtures.ts';
 
 const KEY = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const SECRET = 'whsec_Ukm9N6tPFGOwFzSBlQTvvgnHO7d0CpFz';
@@ -43,6 +48,12 @@ test.before(async (t) => {
     STRIPE_WEBHOOK_SECRET: SECRET,
     STRIPE_API_URL: mock.url,
     CREDIT_PACKS: '1000:9.00 EUR,40:0.50eur',
+    OPERATOR_NAME: 'Example Tools Ltd',
+    OPERATOR_ADDRESS: '1 Example Street, Berlin',
+    SUPPORT_EMAIL: 'help@tools.example',
+    OPERATOR_VAT_ID: 'DE123456789',
+    INVOICE_TAX_RATE: '19',
+    INVOICE_REVERSE_CHARGE: 'Reverse charge: the buyer owes the tax.',
   };
   stack = await startStack({ pools: ['orchestrator'], env });
   bare = await startStack({ pools: [], env: { NODE_ENV: 'production', RATE_LIMIT: '1000' } });
@@ -213,6 +224,182 @@ test.serial('failed requests to Stripe are retried, and a refusal is shown to th
   const refused = await owner.post('/credits/buy', { pack: '1000', reference });
   t.is(refused.status, 502);
   t.regex(await refused.text(), /Nothing was paid\. Try again later/);
+});
+
+/** Charges a call of an account with the ledger, as the orchestrator does. */
+async function charge(accountId: string, price: number): Promise<void> {
+  const ledger = createLedger(store, (error) => console.error(error));
+  const call = {
+    callId: randomUUID(),
+    accountId,
+    tool: 'hash-text',
+    pool: 'cpu',
+    price,
+    maxRunning: null,
+  } as const;
+  await insertCalls(store, [call]);
+  const held = await ledger.reserve(call);
+  if (held.status !== 'held') throw new Error(held.status);
+  await ledger.settle({ callId: call.callId, accountId, wanted: 'charged', nonce: held.nonce });
+  await ledger.flush();
+}
+
+test.serial(
+  'automatic top-ups pay with a saved card: once, also if Stripe fails or reports it again',
+  async (t) => {
+    const owner = await newOwner(stack);
+    const accountId = (await store.accounts.findOne({ email: owner.email }))?._id ?? '';
+    const { reference } = await shopOf(owner);
+    mock.requests.length = 0;
+    const form = { below: '200', topUpPack: '1000', monthlyLimit: '20', reference };
+    const sent = await owner.post('/credits/top-up', form);
+    t.regex(sent.headers.get('location') ?? '', /^https:\/\/checkout\.stripe\.com\//);
+    const [customer, setup, ...more] = mock.requests;
+    t.deepEqual(more, []);
+    t.is(customer?.path, '/v1/customers');
+    t.is(customer?.form.get('email'), owner.email);
+    t.is(setup?.path, '/v1/checkout/sessions');
+    for (const [field, value] of Object.entries({
+      mode: 'setup',
+      currency: 'eur',
+      client_reference_id: accountId,
+      'metadata[autoTopUp]': reference,
+    }))
+      t.is(setup?.form.get(field), value, field);
+    t.regex(setup?.form.get('customer') ?? '', /^cus_/);
+    const page = async () => mainText((await shopOf(owner)).elements);
+    t.regex(await page(), /Automatic top-ups start when Stripe reports that your card is saved/);
+
+    const done = sessionOf(accountId, newPayment(), {
+      mode: 'setup',
+      payment_intent: null,
+      payment_status: 'no_payment_required',
+      setup_intent: 'seti_1',
+      metadata: { accountId, autoTopUp: reference },
+    });
+    mock.changeNext('/v1/setup_intents/seti_1', { customer: 'cus_1', payment_method: 'pm_1' });
+    t.is((await deliver(eventOf('checkout.session.completed', done))).status, 200);
+    t.regex(await page(), /Automatic top-ups are on: .*once, and spend at most €20\.00 in a calendar month/);
+
+    mock.requests.length = 0;
+    // Both attempts of the library fail.
+    mock.failNext(500);
+    mock.failNext(500);
+    const paymentId = newPayment();
+    mock.changeNext('/v1/payment_intents', {
+      id: paymentId,
+      status: 'succeeded',
+      amount_received: 900,
+      livemode: true,
+    });
+    await charge(accountId, 60);
+    const booked = async () => (await balanceOf(accountId)).balance === 190 + 1000;
+    await until('the credits are booked', async () => {
+      // Ends the pause after the first attempt.
+      await store.topUpRuns.updateMany(
+        { accountId, state: 'charging', tries: 1 },
+        { $set: { dueAt: new Date(0) } },
+      );
+      return booked();
+    });
+    const payments = mock.requests.filter(({ path }) => path === '/v1/payment_intents');
+    t.is(payments.length, 3);
+    const topUpId = payments[0]?.idempotencyKey;
+    t.regex(topUpId ?? '', /^topup-ent_/);
+    for (const { idempotencyKey, form: sentForm } of payments) {
+      t.is(idempotencyKey, topUpId);
+      for (const [field, value] of Object.entries({
+        amount: '900',
+        currency: 'eur',
+        customer: 'cus_1',
+        payment_method: 'pm_1',
+        off_session: 'true',
+        confirm: 'true',
+        'metadata[topUp]': topUpId ?? '',
+      }))
+        t.is(sentForm.get(field), value, field);
+    }
+    const reported = {
+      ...{ id: paymentId, object: 'payment_intent', amount: 900, amount_received: 900, currency: 'eur' },
+      ...{
+        livemode: true,
+        metadata: { accountId, topUp: topUpId, credits: '1000', amount: '900', currency: 'EUR' },
+      },
+    };
+    for (let i = 0; i < 2; i++)
+      t.is((await deliver(eventOf('payment_intent.succeeded', reported))).status, 200);
+    t.true(await booked());
+    t.like(await store.payments.findOne({ _id: paymentId }), { accountId, invoiced: { amount: 900 } });
+    t.is((await store.topUpRuns.find({ accountId }).toArray()).length, 1);
+
+    mock.failNext(402, {
+      type: 'card_error',
+      code: 'card_declined',
+      decline_code: 'insufficient_funds',
+      message: 'No.',
+    });
+    await charge(accountId, 1000);
+    const failed = await until('the card is declined', () =>
+      store.topUpRuns.findOne({ accountId, state: 'failed' }),
+    );
+    t.is(failed.reason, 'declined');
+    t.is((await store.autoTopUps.findOne({ _id: accountId }))?.declines, 1);
+    const overview = mainText(await pageOf(t, await owner.get('')));
+    t.regex(overview, /An automatic top-up was not made at .*The bank declined the payment\./);
+  },
+);
+
+test.serial('a payment of a top-up that takes days is looked up, not made again', async (t) => {
+  const { url } = mock;
+  const service = createStripeService({
+    secretKey: KEY,
+    webhookSecret: SECRET,
+    apiUrl: url,
+    log: pino({ level: 'silent' }),
+  });
+  const payment = {
+    pack: { credits: 1000, amount: 900, currency: 'EUR' },
+    card: { customerId: 'cus_1', paymentMethodId: 'pm_1' },
+    month: '2026-11',
+    at: new Date(),
+  };
+  const topUp = { topUpId: `topup-${randomUUID()}`, accountId: 'acc_1', payment, isWanted: true };
+  mock.requests.length = 0;
+  mock.changeNext('/v1/payment_intents', { id: 'pi_slow', status: 'processing' });
+  t.deepEqual(await service.charge(topUp), { status: 'processing', paymentId: 'pi_slow' });
+  mock.changeNext('/v1/payment_intents/pi_slow', { id: 'pi_slow', status: 'succeeded', livemode: false });
+  const paid = { status: 'paid', paymentId: 'pi_slow', test: true } as const;
+  t.deepEqual(await service.charge({ ...topUp, paymentId: 'pi_slow' }), paid);
+
+  // A day later Stripe may have forgotten the key. A request with it would pay again.
+  const late = { ...topUp, payment: { ...payment, at: new Date(Date.now() - 24 * 3_600_000) } };
+  const found = { id: 'pi_slow', object: 'payment_intent', status: 'succeeded', livemode: false };
+  mock.changeNext('/v1/payment_intents?', {
+    data: [{ ...found, metadata: { topUp: topUp.topUpId } }],
+    has_more: false,
+  });
+  t.deepEqual(await service.charge(late), paid);
+  mock.changeNext('/v1/payment_intents?', { data: [{ ...found, metadata: {} }], has_more: false });
+  t.deepEqual(await service.charge(late), { status: 'failed', reason: 'unreachable' });
+  mock.changeNext('/v1/payment_intents?', { data: [], has_more: false });
+  t.deepEqual(await service.charge({ ...topUp, isWanted: false }), { status: 'unwanted' });
+  t.is(mock.requests.filter(({ idempotencyKey }) => idempotencyKey !== undefined).length, 1);
+
+  for (const [code, reason] of [
+    ['authentication_required', 'authentication'],
+    ['card_declined', 'declined'],
+  ] as const) {
+    mock.failNext(402, { type: 'card_error', code, message: 'No.' });
+    t.deepEqual(await service.charge(topUp), { status: 'failed', reason });
+  }
+  mock.failNext(400, {
+    type: 'invalid_request_error',
+    code: 'resource_missing',
+    message: 'No such customer',
+  });
+  t.deepEqual(await service.charge(topUp), { status: 'failed', reason: 'refused' });
+  for (let i = 0; i < 2; i++) mock.failNext(409, { type: 'invalid_request_error', message: 'in use' });
+  await t.throwsAsync(service.charge(topUp), { message: /in use/ });
 });
 
 test('with Stripe configured there is no test checkout', async (t) => {
@@ -463,6 +650,104 @@ test('a purchase has a receipt as a page and as a PDF, and a link to the receipt
     t.is((await stranger.get(`${path}${file}`)).status, 404, file);
 });
 
+test('a purchase has an invoice with the details of the buyer, as a page and as a PDF, and a credit note', async (t) => {
+  await untilDayLasts();
+  const owner = await newOwner(stack);
+  const accountId = (await store.accounts.findOne({ email: owner.email }))?._id ?? '';
+  const shop = async () => mainText((await shopOf(owner)).elements);
+  t.regex(await shop(), /names only the id of your account\. Enter billing details before you buy/);
+  const hostile = 'Käufer <b>& Söhne</b>';
+  const details = { name: hostile, address: '2 Ring, Wien', country: 'at', vatId: 'at u12.345.678' };
+  for (const [wrong, words] of [
+    [{ name: ' ' }, /Name or company must be one line/],
+    [{ country: 'A1' }, /Country must be the code of a country/],
+    [{ vatId: '12' }, /VAT id must begin with a country code/],
+  ] as const) {
+    const refused = await owner.post('/credits/billing', { ...details, ...wrong });
+    t.is(refused.status, 422);
+    t.regex(mainText(await pageOf(t, refused)), words);
+  }
+  t.is((await owner.post('/credits/billing', details)).status, 303);
+  t.true((await shop()).includes(`Each purchase gets an invoice, to ${hostile}.`));
+
+  const paymentId = newPayment();
+  const live = sessionOf(accountId, paymentId, { livemode: true });
+  for (let i = 0; i < 3; i++) await deliver(eventOf('checkout.session.completed', live));
+  await deliver(eventOf('charge.refunded', chargeOf(paymentId, 450)));
+  await owner.post('/credits/billing', { ...details, name: 'Somebody else', vatId: '' });
+
+  const links = linksOf((await shopOf(owner)).elements).filter((href) => href.includes('/invoices/'));
+  const [path = '', note = ''] = links.map((href) => href.replace('/dashboard', ''));
+  t.is(links.length, 2);
+  t.regex(path, /\/INV-\d{6}$/);
+  const today = new Date().toISOString().slice(0, 10);
+  const facts = [
+    `Number ${path.split('/').at(-1)}`,
+    `Date ${today} (UTC)`,
+    'Seller Example Tools Ltd',
+    'Address 1 Example Street, Berlin',
+    'VAT id of the seller DE123456789',
+    `Buyer ${hostile}`,
+    'Address 2 Ring, Wien, Austria',
+    'VAT id of the buyer ATU12345678',
+    'Item 1,000 credits, prepaid',
+    'Net EUR 9.00',
+    'VAT 0 % EUR 0.00',
+    'Total EUR 9.00',
+    'Reverse charge: the buyer owes the tax.',
+  ];
+  const page = await pageOf(t, await owner.get(path));
+  for (const fact of facts) t.true(mainText(page).includes(fact), fact);
+  const pdf = await owner.get(`${path}/invoice.pdf`);
+  t.is(
+    pdf.headers.get('content-disposition'),
+    `attachment; filename="invoice-${path.split('/').at(-1)}.pdf"`,
+  );
+  const words = (await textOfPdf(new Uint8Array(await pdf.arrayBuffer()))).replaceAll(/\s/g, '');
+  for (const fact of facts) t.true(words.includes(fact.replaceAll(' ', '')), fact);
+
+  const corrected = mainText(await pageOf(t, await owner.get(note)));
+  t.true(corrected.includes(`For invoice ${path.split('/').at(-1)}`));
+  t.regex(corrected, /^.*Credit note .*Number CN-\d{6} .*Total EUR -4\.50/);
+  t.true(corrected.includes(hostile));
+  const receipt = await pageOf(t, await owner.get(`/credits/receipts/${paymentId}`));
+  t.true(linksOf(receipt).includes(`/dashboard${path}`));
+
+  // Names in letters that the fonts of the PDF do not have are on the page only.
+  await owner.post('/credits/billing', { ...details, name: 'Łódź' });
+  const second = newPayment();
+  await deliver(eventOf('checkout.session.completed', sessionOf(accountId, second)));
+  const other = (await store.payments.findOne({ _id: second }))?.invoiced?.numbers[0] ?? '';
+  const printed = mainText(await pageOf(t, await owner.get(`/credits/invoices/${other}`)));
+  t.regex(printed, /Number TEST-INV-\d{6} .*Buyer Łódź .*Print this page instead/);
+  t.true(printed.includes('a test payment: no money was moved. It is not a tax invoice.'));
+  t.is((await owner.get(`/credits/invoices/${other}/invoice.pdf`)).status, 404);
+
+  const stranger = await newOwner(stack);
+  for (const file of ['', '/invoice.pdf']) t.is((await stranger.get(`${path}${file}`)).status, 404);
+  const operatorPath = path.replace('/credits/', '/operator/');
+  t.is((await owner.get(operatorPath)).status, 404);
+  const credentials = await makeUser(stack, 'operator');
+  const operator = visitor(stack, await signIn(stack.baseUrl, credentials), credentials);
+  const seen = await pageOf(t, await operator.get(`/operator/payments/${paymentId}`));
+  t.true(linksOf(seen).includes(`/dashboard${operatorPath}`));
+  t.true(mainText(await pageOf(t, await operator.get(operatorPath))).includes('Total EUR 9.00'));
+});
+
+test('without invoices a receipt says that it is no tax invoice, and there are no billing details', async (t) => {
+  const owner = await newOwner(bare);
+  t.is((await owner.get('/credits/billing')).status, 404);
+  t.notRegex(mainText(await pageOf(t, await owner.get('/credits'))), /invoice/);
+  await withStore(bare, async (own) => {
+    const accounts = createAccounts(own);
+    const accountId = (await accounts.findByEmail(owner.email))?._id ?? '';
+    const fact = { kind: 'paid', accountId, credits: 10, amount: 100, test: false } as const;
+    await createPayments(own, accounts).record({ paymentId: 'pi_bare', source: 'e', currency: 'EUR', fact });
+  });
+  const receipt = mainText(await pageOf(t, await owner.get('/credits/receipts/pi_bare')));
+  t.true(receipt.includes('This is a receipt. It is not a tax invoice.'));
+});
+
 test('an invalid configuration is reported at the start, with the name of the variable', (t) => {
   for (const CREDIT_PACKS of [
     '1000',
@@ -480,6 +765,23 @@ test('an invalid configuration is reported at the start, with the name of the va
       CREDIT_PACKS,
     );
   t.deepEqual(readEnv({ CREDIT_PACKS: 'off' }).CREDIT_PACKS, []);
+  const operator = { OPERATOR_NAME: 'A', SUPPORT_EMAIL: 'a@b.example' };
+  const address = { OPERATOR_ADDRESS: '1 Street' };
+  for (const [source, message] of [
+    [{ ...operator, INVOICE_TAX_RATE: '19' }, /^INVOICE_TAX_RATE: requires OPERATOR_ADDRESS/],
+    [{ ...operator, ...address, INVOICE_TAX_RATE: '100' }, /^INVOICE_TAX_RATE: must be a percentage/],
+    [{ ...operator, ...address, OPERATOR_VAT_ID: 'DE1' }, /^OPERATOR_VAT_ID: must be a VAT id/],
+    [
+      { ...operator, ...address, OPERATOR_VAT_ID: 'DE123456789' },
+      /^OPERATOR_VAT_ID: requires INVOICE_TAX_RATE/,
+    ],
+    [
+      { ...operator, ...address, INVOICE_TAX_RATE: '8.1', INVOICE_REVERSE_CHARGE: 'x' },
+      /^INVOICE_REVERSE_CHARGE: requires OPERATOR_VAT_ID/,
+    ],
+  ] as const)
+    t.throws(() => readEnv(source), { instanceOf: EnvError, message }, JSON.stringify(source));
+  t.is(readEnv({ ...operator, ...address, INVOICE_TAX_RATE: '8.1' }).INVOICE_TAX_RATE, 810);
   for (const alone of [{ STRIPE_SECRET_KEY: KEY }, { STRIPE_WEBHOOK_SECRET: SECRET }])
     t.throws(() => readEnv(alone), { instanceOf: EnvError, message: /^STRIPE_SECRET_KEY: .*set both/ });
 });

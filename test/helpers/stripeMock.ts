@@ -7,6 +7,7 @@ import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
 import { drain, listen } from '../../platform/listen.ts';
 import { stripeMock } from '../provision/items/stripeMock.ts';
+import { recordAt } from './json.ts';
 
 const START_MS = 30_000;
 
@@ -21,8 +22,14 @@ export interface StripeRequest {
 export interface StripeMock {
   url: string;
   requests: StripeRequest[];
-  /** Makes the mock respond to the next request with this status and a body that is not in Stripe's format. */
-  failNext(status: number): void;
+  /**
+   * Makes the mock respond to the next request with this status.
+   *
+   * @param error the member `error` of the body. Default: a body that is not in Stripe's format
+   */
+  failNext(status: number, error?: Record<string, string>): void;
+  /** Changes fields of the mock's example in the next response to a request whose path begins like this. */
+  changeNext(path: string, fields: Record<string, unknown>): void;
   stop(): Promise<void>;
 }
 
@@ -50,7 +57,8 @@ export async function startStripeMock(log: (line: string) => void): Promise<Stri
     }
 
   const requests: StripeRequest[] = [];
-  const failures: number[] = [];
+  const failures: { status: number; body: string }[] = [];
+  const changes: { path: string; fields: Record<string, unknown> }[] = [];
   const server = owned.adopt(
     createServer(async (request, response) => {
       const body = await buffer(request);
@@ -62,14 +70,18 @@ export async function startStripeMock(log: (line: string) => void): Promise<Stri
         form: new URLSearchParams(body.toString()),
       });
       const failure = failures.shift();
-      if (failure !== undefined) return response.writeHead(failure).end('{}');
+      if (failure !== undefined)
+        return response.writeHead(failure.status, { 'Content-Type': 'application/json' }).end(failure.body);
       const answer = await fetch(`${upstream}${request.url}`, {
         method: request.method ?? 'GET',
         headers: { Authorization: authorization ?? '', 'Content-Type': type },
         ...(body.length > 0 && { body }),
       });
       response.writeHead(answer.status, { 'Content-Type': 'application/json' });
-      response.end(Buffer.from(await answer.arrayBuffer()));
+      const index = changes.findIndex(({ path }) => request.url?.startsWith(path));
+      const [change] = index < 0 || !answer.ok ? [] : changes.splice(index, 1);
+      if (change === undefined) return response.end(Buffer.from(await answer.arrayBuffer()));
+      response.end(JSON.stringify({ ...recordAt(await answer.json()), ...change.fields }));
     }),
     drain,
   );
@@ -78,7 +90,9 @@ export async function startStripeMock(log: (line: string) => void): Promise<Stri
   return {
     url,
     requests,
-    failNext: (status) => failures.push(status),
+    failNext: (status, error) =>
+      failures.push({ status, body: JSON.stringify(error === undefined ? {} : { error }) }),
+    changeNext: (path, fields) => changes.push({ path, fields }),
     stop: () => running.disposeAsync(),
   };
 }

@@ -50,8 +50,8 @@ function interceptCollection<T extends Document>(
 }
 
 /**
- * Wraps a store so that each operation on the collections of the ledger, on leases, notices and call contents goes through
- * `intercept`.
+ * Wraps a store so that each operation on the collections of the ledger, on payments, invoices, top-ups, leases, notices and call
+ * contents goes through `intercept`.
  */
 export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   ...store,
@@ -61,6 +61,11 @@ export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   entries: interceptCollection(store.entries, intercept),
   events: interceptCollection(store.events, intercept),
   grants: interceptCollection(store.grants, intercept),
+  invoices: interceptCollection(store.invoices, intercept),
+  invoiceSeries: interceptCollection(store.invoiceSeries, intercept),
   notices: interceptCollection(store.notices, intercept),
+  payments: interceptCollection(store.payments, intercept),
+  autoTopUps: interceptCollection(store.autoTopUps, intercept),
+  topUpRuns: interceptCollection(store.topUpRuns, intercept),
   callContents: interceptCollection(store.callContents, intercept),
 });

@@ -52,8 +52,8 @@ const SPANS = {
   'cpu mongodb update': 2,
 };
 
-/** Collections that a process uses every few seconds: health checks, leases, and mails that are due. */
-const AT_INTERVALS = ['probes', 'apiProcesses', 'notices'];
+/** Collections that a process uses every few seconds: health checks, leases, and mails and top-ups that are due. */
+const AT_INTERVALS = ['probes', 'apiProcesses', 'notices', 'topUpRuns'];
 /** Operations whose entry in the profile does not name the command. */
 const WRITES = ['insert', 'update', 'remove'];
 /** Requests that are repeated while nothing happens. */

@@ -1,8 +1,10 @@
 import type { Readiness } from '../../../platform/readiness.ts';
 import type { Pack } from '../../../schemas/formats/packs.ts';
 import type { Broadcasts } from '../../../store/accounts/broadcast.ts';
+import type { Invoices } from '../../../store/billing/invoices.ts';
 import type { Payments } from '../../../store/billing/payments.ts';
 import type { TopUps } from '../../../store/billing/topUps.ts';
+import type { TopUpRuns } from '../../../store/billing/topUpRuns.ts';
 import type { CallContents } from '../../../store/calls/callContents.ts';
 import type { Connections } from '../../../store/keys/connections.ts';
 import type { Incidents } from '../../../store/status/incidents.ts';
@@ -51,6 +53,10 @@ export interface DashboardServices {
   topUps: TopUps;
   /** Null if programs cannot buy credits. */
   topUpService: TopUpService | null;
+  invoices: Invoices;
+  /** Whether purchases get an invoice. */
+  issuesInvoices: boolean;
+  topUpRuns: TopUpRuns;
   /** Packs on sale. */
   packs: readonly Pack[];
   /** Null if Stripe is not configured. */

@@ -5,6 +5,9 @@ export const accountPath = (id: string): string => `${OPERATOR_PATH}/accounts/${
 export const operatorReceiptPath = (paymentId: string): string =>
   `${OPERATOR_PATH}/payments/${encodeURIComponent(paymentId)}`;
 
+export const operatorInvoicePath = (number: string): string =>
+  `${OPERATOR_PATH}/invoices/${encodeURIComponent(number)}`;
+
 export const operatorCallPath = (id: string): string => `${OPERATOR_PATH}/calls/${encodeURIComponent(id)}`;
 
 export const OPEN_WORK_PATH = `${OPERATOR_PATH}/batches`;

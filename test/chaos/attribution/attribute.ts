@@ -9,7 +9,7 @@ export interface Evidence {
   /** Credits that the account had when it was created. */
   credits: number;
   /** Credits that the test added later, by reference of the ledger entry. */
-  topUps: ReadonlyMap<string, number>;
+  topUpRuns: ReadonlyMap<string, number>;
   /** The requests and responses, in the order in which the responses arrived. */
   observations: readonly Observation[];
   records: Records;
@@ -56,7 +56,7 @@ type Expect = (isTrue: boolean, violation: string) => void;
  * Checks that the ledger entries and the list of calls agree. @returns the net credits of each call: its charge minus
  * its refund
  */
-function checkStatement({ credits, topUps, records }: Evidence, expect: Expect): Map<string, number> {
+function checkStatement({ credits, topUpRuns, records }: Evidence, expect: Expect): Map<string, number> {
   const { account, calls, entries } = records;
   const callOf = new Map(calls.map((call) => [call.id, call]));
   const paid = new Map<string, number>();
@@ -84,7 +84,7 @@ function checkStatement({ credits, topUps, records }: Evidence, expect: Expect):
     } else expect(type === 'signup' && amount === credits, `${about}: not expected`);
   }
   const sorted = (map: ReadonlyMap<string, number>) => JSON.stringify([...map].sort());
-  expect(sorted(added) === sorted(topUps), `added ${sorted(added)}, expected ${sorted(topUps)}`);
+  expect(sorted(added) === sorted(topUpRuns), `added ${sorted(added)}, expected ${sorted(topUpRuns)}`);
   expect(account.reserved === 0, `${account.reserved} credits are reserved`);
   for (const { id, tool, cost, charged, state, code } of calls) {
     const about = `call ${id} (${tool} ${state})`;
@@ -96,7 +96,7 @@ function checkStatement({ credits, topUps, records }: Evidence, expect: Expect):
   }
   const net = new Map(calls.map(({ id, charged }) => [id, charged - (returned.get(id) ?? 0)]));
   const sum = (numbers: Iterable<number>) => [...numbers].reduce((total, number) => total + number, 0);
-  const spent = credits + sum(topUps.values()) - account.balance;
+  const spent = credits + sum(topUpRuns.values()) - account.balance;
   expect(sum(net.values()) === spent, `${sum(net.values())} credits attributed, ${spent} spent`);
   return net;
 }

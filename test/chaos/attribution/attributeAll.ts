@@ -56,11 +56,11 @@ export async function attributeAll(
     free: 0,
     events: 0,
   };
-  for (const { account, credits, topUps, observations, keyChanges } of owners) {
+  for (const { account, credits, topUpRuns, observations, keyChanges } of owners) {
     const deliveries = receiver.received.filter(({ path }) => path === `/${account.accountId}`);
     const found = attribute({
       credits,
-      topUps,
+      topUpRuns,
       observations,
       records: await readRecords(account),
       origins,

@@ -12,7 +12,7 @@ import type { ObservedStack } from './observedStack.ts';
 export interface Owner {
   account: TestAccount;
   credits: number;
-  topUps: Map<string, number>;
+  topUpRuns: Map<string, number>;
   observations: Observation[];
   /** Changes of API keys that the Account API confirmed. */
   keyChanges: string[];
@@ -31,7 +31,7 @@ const KEY_NAME = 'chaos';
 /** Creates an account whose requests are observed. */
 export async function newOwner({ makeAccount }: ObservedStack, credits: number): Promise<Owner> {
   const account = await makeAccount(credits);
-  return { account, credits, topUps: new Map(), observations: [], keyChanges: [], keyed: [] };
+  return { account, credits, topUpRuns: new Map(), observations: [], keyChanges: [], keyed: [] };
 }
 
 const callerOf = ({ stack, target }: ObservedStack, owner: Owner, apiKey: string): Caller =>
@@ -44,10 +44,10 @@ const callerOf = ({ stack, target }: ObservedStack, owner: Owner, apiKey: string
   });
 
 /** Adds credits to an account with a unique reference, and retries until it succeeds. */
-export async function topUp(accounts: Accounts, { account, topUps }: Owner, amount: number): Promise<void> {
+export async function topUp(accounts: Accounts, { account, topUpRuns }: Owner, amount: number): Promise<void> {
   const { accountId } = account;
-  const reference = `top-up-${topUps.size}`;
-  topUps.set(reference, amount);
+  const reference = `top-up-${topUpRuns.size}`;
+  topUpRuns.set(reference, amount);
   for (;;)
     try {
       await accounts.grant({ accountId, type: 'adjustment', amount, reference, reason: 'test' });

@@ -5,7 +5,7 @@ import type { Dashboard } from '../../frame/dashboard.ts';
 import type { Html } from '../../frame/html.ts';
 import { purchaseTable } from '../../pages/credits/purchaseTable.ts';
 import { securityTable } from '../../pages/settings/securityLog/view.ts';
-import { operatorReceiptPath } from '../paths.ts';
+import { operatorInvoicePath, operatorReceiptPath } from '../paths.ts';
 import {
   callTable,
   entryTable,
@@ -15,6 +15,8 @@ import {
   type OperatorEmails,
   webhookTable,
 } from './tables.ts';
+
+const DOCUMENTS = { receiptPath: operatorReceiptPath, invoicePath: operatorInvoicePath };
 
 /** A page of a list of an account. */
 interface ShownPage {
@@ -87,7 +89,7 @@ export function createAccountLists({ core, payments, webhooks }: Dashboard): rea
       'payments',
       'Payments',
       ({ _id }, page) => payments.list(_id, page),
-      (rows) => purchaseTable(rows, 'Payments, newest first', operatorReceiptPath, { isNamed: true }),
+      (rows) => purchaseTable(rows, 'Payments, newest first', DOCUMENTS, { isNamed: true }),
     ),
     list('webhooks', 'Webhooks', ({ _id }, page) => webhooks.list(_id, page), webhookTable),
     list(

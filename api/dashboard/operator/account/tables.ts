@@ -120,6 +120,8 @@ function subjectOf(notice: NoticeDoc): Html {
       return html`requests refused: ${notice.code}`;
     case 'budget':
       return html`key ${typed(notice.keyName)}: ${notice.percent} % of its budget per ${notice.period}`;
+    case 'topUp':
+      return html`automatic top-up not made: ${notice.reason}`;
   }
   return html`endpoint disabled: ${typed(notice.url)}`;
 }

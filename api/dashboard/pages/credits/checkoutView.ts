@@ -4,7 +4,8 @@ import { price } from '../../components/price.ts';
 import { html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
-import { CREDITS_PATH, packName, testBanner } from './view.ts';
+import { CREDITS_PATH } from './paths.ts';
+import { packName, testBanner } from './view.ts';
 
 export const TEST_CHECKOUT_PATH = `${CREDITS_PATH}/test-checkout`;
 

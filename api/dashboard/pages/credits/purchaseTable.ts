@@ -20,11 +20,23 @@ const REFUNDED: Column<Purchase> = {
   cell: ({ refunded, currency }) => price(refunded, currency),
 };
 
-/** A table of purchases. @param receiptPath returns the page of the receipt of a payment */
+/** Paths of the pages of documents, which differ for owners and operators. */
+interface Paths {
+  receiptPath(paymentId: string): string;
+  invoicePath(number: string): string;
+}
+
+const invoiceColumn = ({ invoicePath }: Paths): Column<Purchase> => ({
+  title: 'Invoice',
+  cell: ({ invoiced }) =>
+    html`${(invoiced?.numbers ?? []).map((number) => html`<a href="${invoicePath(number)}">${number}</a> `)}`,
+});
+
+/** A table of purchases. */
 export const purchaseTable = (
   purchases: readonly Purchase[],
   caption: string,
-  receiptPath: (paymentId: string) => string,
+  paths: Paths,
   look: Look = { isCompact: true },
 ): Html =>
   table<Purchase>(
@@ -36,10 +48,11 @@ export const purchaseTable = (
       ...(purchases.some(({ refunded }) => refunded > 0) ? [REFUNDED] : []),
       { title: 'State', cell: (row) => html`${stateOf(row).map((word) => html`${word} `)}` },
       { title: 'Payment', cell: ({ _id }) => copyable(_id) },
+      ...(purchases.some(({ invoiced }) => invoiced !== undefined) ? [invoiceColumn(paths)] : []),
       {
         title: 'Receipt',
         cell: ({ _id }) =>
-          html`<a href="${receiptPath(_id)}">Receipt<span class="unseen"> of payment ${_id}</span></a>`,
+          html`<a href="${paths.receiptPath(_id)}">Receipt<span class="unseen"> of payment ${_id}</span></a>`,
       },
     ],
     purchases,

@@ -23,16 +23,10 @@ import { single } from '../../frame/query.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 import { ALERTS_PATH, ATTENTION_PATH } from './alerts.ts';
 import { TEST_CHECKOUT_PATH, testCheckoutPage } from './checkoutView.ts';
+import { CREDITS_PATH, type Selling } from './paths.ts';
+import { topUpRoutes } from './topUpRoutes.ts';
 import { parseCeiling, TOP_UPS_PATH } from './topUps.ts';
-import {
-  CREDITS_PATH,
-  type CreditsPage,
-  creditsPage,
-  OUTCOMES,
-  type Outcome,
-  PURCHASED,
-  type Selling,
-} from './view.ts';
+import { type CreditsPage, creditsPage, OUTCOMES, type Outcome, PURCHASED } from './view.ts';
 
 const NEWEST = { limit: 50 };
 const STRIPE_CHECKOUT = 'https://checkout.stripe.com';
@@ -57,16 +51,18 @@ function sellingOf(env: Env, byStripe: boolean): Selling {
 
 /** Registers the pages that show credits and purchases and sell packs. */
 export function creditsRoutes(dashboard: Dashboard): void {
-  const { pages, core, payments, topUps, topUpService, stripe, mails } = dashboard;
+  const { pages, core, payments, topUps, topUpRuns, topUpService, stripe, mails, issuesInvoices } = dashboard;
   const { env, lists, accounts, limits } = core;
   const selling = sellingOf(env, stripe !== null);
 
   async function page({ ctx, viewer }: Visit, more: Partial<CreditsPage> = {}): Promise<string> {
     if (stripe !== null) formsMayLeadTo(ctx, STRIPE_CHECKOUT);
     const accountId = viewer.account._id;
-    const [grants, purchases] = await Promise.all([
+    const [grants, purchases, settings, spent] = await Promise.all([
       lists.grants(accountId, NEWEST),
       payments.list(accountId, NEWEST),
+      topUpRuns.settings(accountId),
+      topUpRuns.spentInMonth(accountId),
     ]);
     const account = accountRow(viewer.account);
     const [reference, sendsMail] = [randomUUID(), mails.delivers];
@@ -79,6 +75,8 @@ export function creditsRoutes(dashboard: Dashboard): void {
       registry: core.registry,
       sellsToPrograms: topUpService !== null,
       sendsMail,
+      issuesInvoices,
+      topUp: { settings, spent },
       reference,
       ...more,
     });
@@ -107,15 +105,18 @@ export function creditsRoutes(dashboard: Dashboard): void {
     return { pack, reference };
   }
 
+  /** URL to which Stripe returns. */
+  const back = ({ ctx }: Pick<Visit, 'ctx'>, outcome: Outcome): string =>
+    `${env.PUBLIC_URL ?? ownOrigin(ctx)}${CREDITS_PATH}?done=${outcome}`;
+
   async function startByStripe(ctx: Context, { account }: Viewer, choice: Choice, service: StripeService) {
     await limitPayments(limits, account._id);
-    const back = (outcome: Outcome) => `${env.PUBLIC_URL ?? ownOrigin(ctx)}${CREDITS_PATH}?done=${outcome}`;
     return service.startCheckout({
       ...choice,
       accountId: account._id,
       email: account.email,
-      paidUrl: back('paid'),
-      cancelledUrl: back('cancelled'),
+      paidUrl: back({ ctx }, 'paid'),
+      cancelledUrl: back({ ctx }, 'cancelled'),
     });
   }
 
@@ -143,6 +144,8 @@ export function creditsRoutes(dashboard: Dashboard): void {
     await attempt(ctx, start, (failure) => page(visit, { failure }));
   };
   pages.post(`${CREDITS_PATH}/buy`, buy, { page: () => CREDITS_PATH });
+
+  if (selling !== null) topUpRoutes(dashboard, { selling, refused: page, back });
 
   const alertForm = (path: string, act: Accounts['addAlert'], outcome: Outcome) => {
     const handle = async (visit: Submission) => {

@@ -10,23 +10,17 @@ import { postForm, referenceField } from '../../components/form.ts';
 import { price, unitPrice } from '../../components/price.ts';
 import { suspension } from '../../components/suspension.ts';
 import { type Column, table } from '../../components/table.ts';
-import { count, moment, newest, number } from '../../components/text.ts';
+import { count, moment, newest, number, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 import { balanceAlerts, THRESHOLD_LABEL } from './alerts.ts';
+import { BILLING_PATH, CREDITS_PATH, invoicePath, receiptPath, type Selling } from './paths.ts';
 import { purchaseTable } from './purchaseTable.ts';
 import { CEILING_LABEL, topUpForm } from './topUps.ts';
+import { TOP_UP_LABELS, type TopUpEntered, type TopUpSection, topUpSection } from './topUpView.ts';
 
-export const CREDITS_PATH = '/dashboard/credits';
-export const RECEIPTS_PATH = `${CREDITS_PATH}/receipts`;
-
-export const receiptPath = (paymentId: string): string => `${RECEIPTS_PATH}/${encodeURIComponent(paymentId)}`;
-
-const LABELS = { pack: 'The pack', threshold: THRESHOLD_LABEL, ceiling: CEILING_LABEL };
-
-/** How credits are sold; null when they are not. */
-export type Selling = { by: 'stripe' | 'test'; packs: readonly Pack[] } | null;
+const LABELS = { pack: 'The pack', threshold: THRESHOLD_LABEL, ceiling: CEILING_LABEL, ...TOP_UP_LABELS };
 
 /** Outcome of a checkout or of another action on the page. */
 export const OUTCOMES = {
@@ -36,6 +30,11 @@ export const OUTCOMES = {
   mails: 'You get an email when requests are refused or a key nears its budget.',
   'top-ups': 'The purchases by programs were changed.',
   'no-mails': 'You get no more emails about refused requests and budgets.',
+  'top-up': 'Automatic top-ups are on.',
+  'no-top-up': 'Automatic top-ups are off.',
+  card: 'Thank you. The card is saved, and automatic top-ups are on, when Stripe reports it, usually within seconds. Reload this page to see it.',
+  'no-card': 'No card was saved.',
+  billing: 'The billing details were saved. They are part of the invoices of later purchases.',
   paid: 'Thank you. The credits are added when Stripe confirms the payment, usually within seconds. Reload this page to see them.',
   cancelled: 'The purchase was cancelled. You were not charged.',
 } as const;
@@ -49,6 +48,11 @@ export interface CreditsPage {
   selling: Selling;
   registry: Registry;
   sendsMail: boolean;
+  /** Whether purchases get an invoice. */
+  issuesInvoices: boolean;
+  topUp: Pick<TopUpSection, 'settings' | 'spent'>;
+  /** Values of a refused form of automatic top-ups. */
+  entered?: TopUpEntered;
   /** Value of the field for a new alert. */
   threshold?: string;
   /** Whether programs can buy credits on this installation. */
@@ -86,7 +90,22 @@ ${selling.packs.map(offer)}</ul>`,
 })}`;
 }
 
-/** The requested amount of an adjustment; it differs from the applied one if the balance was smaller. */
+/** Says which details invoices will have, and where to change them. */
+function billingLine({ account: { billing } }: Viewer): Html {
+  const change = html`<a href="${BILLING_PATH}">${billing === undefined ? 'Enter billing details' : 'Change the billing details'}</a>`;
+  return html`<p>Each purchase gets an invoice, ${
+    billing === undefined
+      ? html`which names only the id of your account. ${change} before you buy.`
+      : html`to <strong>${typed(billing.name)}</strong>. ${change}.`
+  }</p>`;
+}
+
+const topUpRuns = (page: CreditsPage, selling: NonNullable<Selling>): Html => {
+  const { viewer, reference, failure = null, topUp, entered } = page;
+  return topUpSection({ viewer, selling, reference, failure, ...topUp, ...(entered && { entered }) });
+};
+
+/** What an adjustment was to take, where the balance was smaller. */
 const REQUESTED: Column<GrantDoc> = {
   title: 'Requested',
   numeric: true,
@@ -149,10 +168,12 @@ export const creditsPage = (page: CreditsPage): string => {
 ${creditAmounts(account)}
 <h2>Buy credits</h2>
 ${selling === null ? empty(html`<p>Credits are not sold here.</p>`) : shop(page, selling)}
+${page.issuesInvoices ? billingLine(viewer) : null}
+${selling === null || selling.packs.length === 0 ? null : topUpRuns(page, selling)}
 ${page.sellsToPrograms ? topUpForm(viewer, page.ceiling, failure ?? null) : null}
 ${balanceAlerts(page)}
 <h2>Purchases</h2>
-${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), receiptPath, { isNamed: true, isCompact: true })}
+${purchases.length === 0 ? empty(html`<p>There are no purchases yet.</p>`) : purchaseTable(purchases, newest(purchases.length, 'purchase'), { receiptPath, invoicePath }, { isNamed: true, isCompact: true })}
 ${
   others.length === 0
     ? null

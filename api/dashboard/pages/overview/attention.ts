@@ -1,6 +1,8 @@
 import type { AccountRow, KeyRow, RefusalRow } from '../../../../schemas/accountRows.ts';
 import { MAX_FAILURES } from '../../../../schemas/webhookLimits.ts';
 import type { WebhookRow } from '../../../../schemas/webhookRows.ts';
+import type { AutoTopUpDoc } from '../../../../store/billing/topUpRunDocs.ts';
+import { topUpFailure } from '../../../billing/topUpTexts.ts';
 import { reachedShare } from '../../../calls/attention.ts';
 import { icon } from '../../components/icons.ts';
 import { count, moment, number, typed } from '../../components/text.ts';
@@ -16,6 +18,8 @@ export interface Attention {
   endpoints: readonly WebhookRow[];
   /** The newest refused requests. */
   refusals: readonly RefusalRow[];
+  /** Automatic top-ups; null if the account has never had any. */
+  topUp: AutoTopUpDoc | null;
   now: Date;
 }
 
@@ -108,10 +112,20 @@ const budgetItems = ({ keys, now }: Attention): Html[] =>
       });
     });
 
+/** The newest failure of an automatic top-up, until a later one succeeds or the owner changes the settings. */
+function topUpItem({ topUp }: Attention): Html[] {
+  if (topUp === null || topUp.failure === null) return [];
+  const effect = topUp.state === 'off' ? ' Automatic top-ups are off now.' : '';
+  return [
+    html`An automatic top-up was not made at ${moment(topUp.failure.at.toISOString())}. ${topUpFailure(topUp.failure.reason)}${effect} <a href="/dashboard/credits#top-up">Settings</a>`,
+  ];
+}
+
 /** A list of the conditions that need attention, with links; null if there are none. */
 export function attentionList(attention: Attention): Html | null {
   const items = [
     ...creditsItem(attention),
+    ...topUpItem(attention),
     ...refusedItem(attention),
     ...endpointItems(attention),
     ...budgetItems(attention),

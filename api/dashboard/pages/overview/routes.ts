@@ -20,7 +20,7 @@ const SHOWN_FAILURES = 5;
 /** Refused requests among which those of the last day are. */
 const NEWEST_REFUSALS = { limit: 100 };
 
-export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): void {
+export function overviewRoutes({ pages, core, webhooks, mails, topUpRuns }: Dashboard): void {
   const { lists, store } = core;
   pages.get(HOME, async ({ ctx, viewer }) => {
     // Every way to sign in ends on this page.
@@ -33,12 +33,13 @@ export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): voi
     const period =
       PERIODS.find((days) => String(days) === single(ctx, 'days')) ??
       (isYoung ? FIRST_PERIOD : DEFAULT_PERIOD);
-    const [usage, keyPage, endpoints, refused, refusals] = await Promise.all([
+    const [usage, keyPage, endpoints, refused, refusals, topUp] = await Promise.all([
       usageOf(store, accountId, period),
       lists.keys(accountId, NEWEST_KEYS),
       webhooks.list(accountId, ALL_ENDPOINTS),
       refusedByDay(store, accountId, period),
       lists.refusals(accountId, {}, NEWEST_REFUSALS),
+      topUpRuns.settings(accountId),
     ]);
     // Read after the usage, because reading the usage first copies the newest calls from the journal.
     const failures = await lists.failures(accountId, SHOWN_FAILURES);
@@ -63,6 +64,7 @@ export function overviewRoutes({ pages, core, webhooks, mails }: Dashboard): voi
       usage,
       refused,
       refusals: refusals.items.map(refusalRow),
+      topUp,
       keys,
       endpoints: endpoints.items,
       failures: failures.map(callRow),

@@ -1,5 +1,6 @@
 import type { AccountRow, CallRow, KeyRow, RefusalRow } from '../../../../schemas/accountRows.ts';
 import type { WebhookRow } from '../../../../schemas/webhookRows.ts';
+import type { AutoTopUpDoc } from '../../../../store/billing/topUpRunDocs.ts';
 import type { DailyUsage } from '../../../../store/billing/usage.ts';
 import type { RefusalDayDoc } from '../../../../store/calls/refusalDocs.ts';
 import { DASHBOARD } from '../../../account/callExport.ts';
@@ -56,6 +57,8 @@ interface Overview {
   refused: readonly Pick<RefusalDayDoc, 'day' | 'count'>[];
   /** The newest refused requests. */
   refusals: readonly RefusalRow[];
+  /** Automatic top-ups; null if the account has never had any. */
+  topUp: AutoTopUpDoc | null;
   keys: readonly KeyRow[];
   endpoints: readonly WebhookRow[];
   /** The newest calls without a result. */
@@ -257,6 +260,7 @@ export function overviewPage(overview: Overview): string {
     keys,
     endpoints,
     refusals: overview.refusals,
+    topUp: overview.topUp,
     now,
   };
   return layout({
