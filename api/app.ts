@@ -6,6 +6,7 @@ import { createBillingArea } from './billing/area.ts';
 import { createCallsArea } from './calls/area.ts';
 import type { ApiCore } from './core.ts';
 import { createDashboardArea } from './dashboard/area.ts';
+import { createFilesArea } from './files/area.ts';
 import { createApplication } from './http/application.ts';
 import { createCodecArea } from './http/codecRoutes.ts';
 import type { State } from './http/context.ts';
@@ -32,11 +33,12 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
   const mail = createMailArea(core);
   const webhooks = createWebhooksArea(core);
   const billing = await createBillingArea(core);
-  const calls = await createCallsArea(core, { ...internal, ...billing });
+  const files = createFilesArea(core);
+  const calls = await createCallsArea(core, { ...internal, ...billing, ...files });
   const auth = createAuthArea(core, mail);
-  const account = createAccountArea(core, { ...auth, ...webhooks, ...calls });
-  const jobs = createJobsArea(core, { ...calls, ...auth });
-  const batches = createBatchesArea(core, { ...calls, ...jobs });
+  const account = createAccountArea(core, { ...auth, ...webhooks, ...calls, ...files });
+  const jobs = createJobsArea(core, { ...calls, ...auth, ...files });
+  const batches = createBatchesArea(core, { ...calls, ...jobs, ...files });
   const status = createStatusArea(core, internal);
   const koa = createApplication(core, [
     createOpenapiArea(core, internal),
@@ -46,8 +48,9 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     // Before the calls, because it takes tool calls that prefer an asynchronous response.
     jobs,
     batches,
+    files,
     calls,
-    createMcpArea(core, { ...internal, ...calls, ...auth }),
+    createMcpArea(core, { ...internal, ...calls, ...auth, ...files }),
     account,
     createReceiptsArea(core, auth),
     auth,

@@ -2,8 +2,8 @@
 # geotiff 3.0.5 (Node.js): a TIFF file in big-endian order with 16-bit samples, compressed with the horizontal predictor (TIFF 6.0,
 # section 14), as tifffile 2026.3.3 writes it.
 # Expected: the values that were written, as from the same file in little-endian order and from Pillow 13.0.0.
-# Seen: elevations of 0, 100, 200, 300 and 400 m are read as 0, 100, 200, 44 and 144 m, without an error: the differences are added
-# within bytes, in the order of the machine.
+# Seen: elevations of 0, 100, 200, 300 and 400 m are read as 0, 100, 200, 44 and 144 m, without an error. The sums lose
+# what goes beyond the lower byte, as if the differences were added in the order of bytes of the machine.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

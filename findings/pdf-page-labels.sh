@@ -2,8 +2,8 @@
 # pikepdf 10.18.0 (qpdf), PyMuPDF 2.0 (MuPDF), pypdf 7.1.1, pypdfium2 5.15.2 (PDFium) and pdfjs-dist 6.2.108: page labels with
 # letters (/S /A), as appendices have them.
 # Expected: all give page 28 the same label.
-# Seen: "AB" from pikepdf and MuPDF, as columns of a spreadsheet, and "BB" from the others, as ISO 32000-2, table 161, says ("A to Z
-# for the first 26 pages, AA to ZZ for the next 26"). Page 54 is "BB" for the former and "BBB" for the latter.
+# Seen: "AB" from pikepdf and MuPDF, as columns of a spreadsheet, and "BB" from the others, as ISO 32000-2, section 12.4.2,
+# says: A to Z for 26 pages, then AA to ZZ for the next 26. Page 54 is "BB" for the former and "BBB" for the latter.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -27,7 +27,7 @@ export const account = {
   additionalProperties: false,
 } as const;
 
-/** The account with what its jobs take up. */
+/** The account with what its jobs and files take up. */
 export const accountDetails = {
   ...account,
   properties: {
@@ -52,10 +52,25 @@ export const accountDetails = {
       required: ['open', 'maxOpen', 'storedBytes', 'maxStoredBytes'],
       additionalProperties: false,
     },
+    files: {
+      type: 'object',
+      description: 'Uploaded files that are stored now, with the limit.',
+      properties: {
+        count: { type: 'integer', description: 'Number of files.' },
+        storedBytes: { type: 'integer', description: 'Bytes of files.' },
+        maxStoredBytes: {
+          type: ['integer', 'null'],
+          description: 'Maximum number of bytes of files; null if the installation has no limits.',
+        },
+      },
+      required: ['count', 'storedBytes', 'maxStoredBytes'],
+      additionalProperties: false,
+    },
   },
-  required: [...account.required, 'jobs'],
+  required: [...account.required, 'jobs', 'files'],
 } as const;
 export type JobUsage = FromSchema<typeof accountDetails>['jobs'];
+export type FileUsage = FromSchema<typeof accountDetails>['files'];
 
 const phase = (description: string) => ({ type: ['integer', 'null'], description }) as const;
 

@@ -178,7 +178,7 @@ export const createJob = defineOperation({
     ...['invalid_header', 'insufficient_credits', 'price_above_max', 'key_budget_exceeded'],
     ...['tool_not_allowed', 'account_suspended', 'unknown_tool', 'limit_reached'],
     ...['idempotency_key_mismatch', 'target_refused', 'host_not_found', 'target_failed', 'target_timeout'],
-    'tool_unavailable',
+    ...['tool_unavailable', 'not_found'],
   ] as const,
 });
 

@@ -32,6 +32,8 @@ export interface Operation<Query = unknown, Body = unknown, Result = unknown> {
   body?: ObjectSchema;
   /** Media types of the body that are accepted in addition to JSON; their bodies are lines, and the operation parses them itself. */
   bodyAlsoAs?: readonly string[];
+  /** Whether the body is a file: its bytes with any media type, or the part `file` of `multipart/form-data`. */
+  upload?: boolean;
   /** Status and body schema of the successful response. Without a schema the response has no body. */
   success: {
     status: 200 | 201 | 202 | 204;

@@ -1,5 +1,6 @@
 import { ACCOUNT_OPERATIONS } from './account.ts';
 import { BATCH_OPERATIONS } from './batches.ts';
+import { FILE_OPERATIONS } from './files.ts';
 import { JOB_OPERATIONS } from './jobs.ts';
 import { META_OPERATIONS } from './meta.ts';
 import type { Operation } from './operation.ts';
@@ -10,6 +11,7 @@ import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 export const OPERATIONS: readonly Operation[] = [
   ...JOB_OPERATIONS,
   ...BATCH_OPERATIONS,
+  ...FILE_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
   ...RECEIPT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,

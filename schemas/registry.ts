@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { withLinks } from './formats/linkOutput.ts';
 import { isRecord } from './isRecord.ts';
 import { POOLS, type Pool } from './pools.ts';
 import { secretFields, type ToolDefinition } from './tool.ts';
@@ -23,7 +24,7 @@ export async function loadRegistry(): Promise<Registry> {
     const definition = isRecord(module) ? module.default : undefined;
     if (!isDefinition(definition) || definition.name !== name)
       throw new Error(`schemas/tools/${file} does not define the tool "${name}"`);
-    registry.set(name, definition);
+    registry.set(name, withLinks(definition));
   }
   return registry;
 }

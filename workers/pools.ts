@@ -35,6 +35,7 @@ import { createCalls } from '../store/calls/calls.ts';
 import { createResults, mongodbPieces } from '../store/calls/results.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
 import { createUnchargedCalls } from '../store/calls/unchargedCalls.ts';
+import { createFiles } from '../store/files/files.ts';
 import { createCallbackSecrets } from '../store/jobs/callbackSecrets.ts';
 import { createJobs } from '../store/jobs/jobs.ts';
 import { createJobStorage } from '../store/jobs/storedBytes.ts';
@@ -209,6 +210,7 @@ export async function orchestratorWorker(
     jobs,
     calls: createCalls(store),
     results,
+    files: createFiles(store, keyring, env.RATE_LIMIT),
     ...batchSteps,
     storage: createJobStorage(store, env.RATE_LIMIT),
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, onError),

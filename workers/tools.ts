@@ -7,6 +7,8 @@ import { createGateway } from '../egress/gateway.ts';
 import { createResolver } from '../egress/resolver.ts';
 import { POOL_TABLE, type Pool } from '../schemas/pools.ts';
 import { createResults, mongodbPieces } from '../store/calls/results.ts';
+import { createFileContents } from '../store/files/fileContents.ts';
+import { createLinks } from '../store/files/links.ts';
 import type { WorkerCore } from './core.ts';
 import { createFastLane } from './fastLane.ts';
 import { gatewayPieces } from './gatewayClient.ts';
@@ -46,6 +48,8 @@ export async function createTools(core: WorkerCore, pool: Pool): Promise<PoolOpt
     observe: observeTools(metrics, first + further + fast),
     log,
     results: createResults(pieces, keyring),
+    files: createFileContents(pieces, keyring),
+    links: createLinks(pieces, keyring),
     openVault: createVaultClient(keyring),
     resources: open.use(await openResources(tools, operator)),
     // Slow tools hold at most `first + further` threads, so that some are left for fast ones.

@@ -194,7 +194,7 @@ async function runTool(
         });
   const tool = activities[policy.tool];
   if (tool === undefined) throw new Error(`no activity for ${policy.tool}`);
-  const { callId, requestId, input, storedInput, vault, digestKeys, resultExpiresAt } = call;
+  const { callId, requestId, input, storedInput, file, vault, baseUrl, digestKeys, resultExpiresAt } = call;
   const { attemptMs } = policy;
   const run = () =>
     tool({
@@ -202,8 +202,10 @@ async function runTool(
       requestId,
       input,
       storedInput,
+      file,
       vault,
       digestKeys,
+      baseUrl,
       resultExpiresAt,
       attemptMs,
       ...(finishes && { finishes }),

@@ -3,6 +3,7 @@ import type { CallDigests, ToolTimes } from '../store/accounts/accountDocs.ts';
 import type { CallPolicy } from '../store/calls/callPolicy.ts';
 import type { ResultReference } from '../store/calls/results.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
+import type { FileReference } from '../store/files/files.ts';
 import type { KeyBudget } from '../store/ledger/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
 import type { DigestKeys } from '../store/receipts/digestKeys.ts';
@@ -25,7 +26,11 @@ export interface CallRequest {
   input: Record<string, unknown>;
   /** Reference to a large input; `input` is then empty. */
   storedInput?: ResultReference | undefined;
+  /** The uploaded file that the input names; missing if it names none. */
+  file?: FileReference | undefined;
   vault: VaultReference | null;
+  /** URL of the API, if the call returns the address of its file; may also be set otherwise. */
+  baseUrl?: string | undefined;
   /** Whether a worker of the tool's pool runs the whole call (docs/architecture.md, "The fast lane"). Default: false. */
   inFastLane?: true;
   /** The API key of the call and its budgets; missing for calls from the dashboard and in older histories. */
@@ -39,7 +44,15 @@ export interface CallRequest {
 /** One attempt of a tool: the parts of a call that the worker needs. */
 export type ToolAttempt = Pick<
   CallRequest,
-  'callId' | 'requestId' | 'input' | 'storedInput' | 'vault' | 'digestKeys' | 'resultExpiresAt'
+  | 'callId'
+  | 'requestId'
+  | 'input'
+  | 'storedInput'
+  | 'file'
+  | 'vault'
+  | 'baseUrl'
+  | 'digestKeys'
+  | 'resultExpiresAt'
 > & {
   attemptMs: number;
   /** Whether the tool ignores a cancellation, because it may already have had side effects. Missing for other calls. */
@@ -47,7 +60,10 @@ export type ToolAttempt = Pick<
 };
 
 /** A tool's output, or the reference to the stored output if it is large. */
-export type ToolResult = { output: Record<string, unknown> } | { stored: ResultReference };
+export type ToolResult = ({ output: Record<string, unknown> } | { stored: ResultReference }) & {
+  /** The file that the output has the address of, and its size; missing if it has none. */
+  linked?: { content: ResultReference; bytes: number } | undefined;
+};
 
 /** Result of an attempt of a tool. `times` and `digests` are missing in older histories. */
 export type ToolAnswer = ToolResult & { times?: ToolTimes | undefined; digests?: CallDigests | undefined };

@@ -134,7 +134,11 @@ export function createRowGroups({
         return { row, held, outcome: { error: reservationError(held, row.policy.price) } };
       if (isLate(row)) return failed('deadline_exceeded');
     }
-    return { row, held, ...(await runTool(tools, row, inputs.open(row) ?? {}, receiptKeys.digestKeysOf(row._id))) };
+    return {
+      row,
+      held,
+      ...(await runTool(tools, row, inputs.open(row) ?? {}, receiptKeys.digestKeysOf(row._id))),
+    };
   }
 
   /** Charges or refunds the call of a row. @returns the row with the outcome that is on record, and whether events were fired */
@@ -155,7 +159,14 @@ export function createRowGroups({
       return { tried, fired: false };
     }
     const nonce = held.status === 'held' ? held.nonce : NO_HOLD;
-    const { state, fired } = await ledger.settle({ callId, accountId, wanted: 'charged', nonce, times, digests });
+    const { state, fired } = await ledger.settle({
+      callId,
+      accountId,
+      wanted: 'charged',
+      nonce,
+      times,
+      digests,
+    });
     if (state === 'charged') return { tried, fired: fired === true };
     return { tried: { row, held, outcome: errorOutcome('deadline_exceeded') }, fired: false };
   }

@@ -38,7 +38,7 @@ function outcomeOf(error: unknown): RowOutcome | null {
  */
 export async function runTool(
   tools: ToolActivities,
-  { _id: callId, requestId, tool: name, policy }: JobDoc,
+  { _id: callId, requestId, tool: name, policy, baseUrl }: JobDoc,
   input: Record<string, unknown>,
   digestKeys: DigestKeys,
 ): Promise<RowOutcome> {
@@ -53,6 +53,7 @@ export async function runTool(
         requestId,
         input,
         vault: null,
+        baseUrl,
         digestKeys,
         resultExpiresAt,
         attemptMs,

@@ -1,9 +1,11 @@
 import { log } from '@temporalio/activity';
 import { ERRORS } from '../../schemas/errors.ts';
+import { fileNotFound } from '../../schemas/formats/fileSource.ts';
 import { POOLS, type Pool } from '../../schemas/pools.ts';
 import type { Calls } from '../../store/calls/calls.ts';
 import { deleteStored, type Results } from '../../store/calls/results.ts';
 import type { UnchargedCalls } from '../../store/calls/unchargedCalls.ts';
+import type { Files } from '../../store/files/files.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import type { JobEnd, Jobs } from '../../store/jobs/jobs.ts';
 import { bytesOf, type JobStorage } from '../../store/jobs/storedBytes.ts';
@@ -11,7 +13,7 @@ import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
-import type { JobActivities } from '../../workflows/runJob.ts';
+import type { JobActivities, JobOutcome } from '../../workflows/runJob.ts';
 import type { BatchSteps } from '../batches/batchSteps.ts';
 import { type JobRefusal, mayCall, refusalOf } from './jobRefusal.ts';
 import { expiryOfResult, storeOutcome } from './storeOutcome.ts';
@@ -21,6 +23,7 @@ interface JobServices {
   jobs: Jobs;
   calls: Pick<Calls, 'claim'>;
   results: Results;
+  files: Pick<Files, 'reference'>;
   storage: JobStorage;
   uncharged: UnchargedCalls;
   rowSteps: BatchSteps['rowSteps'];
@@ -36,11 +39,13 @@ export const RUNNING_JOBS = 8;
 
 /** Creates the steps of jobs, which the orchestrator runs as local activities. */
 export function createJobActivities(services: JobServices): JobActivities & AccountJobsActivities {
-  const { store, jobs, calls, storage, uncharged, rowSteps, nextRows } = services;
+  const { store, jobs, calls, files, storage, uncharged, rowSteps, nextRows } = services;
 
   /** Deletes and counts what a job has left. Its end does not depend on it. */
-  async function tidy({ accountId, input }: JobDoc, end: JobEnd): Promise<void> {
+  async function tidy({ accountId, input }: JobDoc, end: JobEnd, outcome: JobOutcome): Promise<void> {
     if (input !== null) await deleteStored(store, input);
+    const linked = 'result' in outcome ? outcome.result.linked : undefined;
+    if (linked !== undefined) await storage.add(accountId, linked.bytes);
     if (end.result !== null) await storage.add(accountId, await bytesOf(store, end.result));
     const isCounted = end.state !== 'succeeded' && end.code !== 'internal' && end.code !== 'pool_busy';
     if (isCounted) await uncharged.count(accountId);
@@ -88,6 +93,11 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
         const { code, detail = ERRORS[code].detail } = refusal;
         return { error: { code, detail } };
       }
+      const file = job.fileId === undefined ? undefined : await files.reference(accountId, job.fileId);
+      if (file === null) {
+        const { code, detail } = fileNotFound();
+        return { error: { code, detail } };
+      }
       await calls.claim({
         _id: id,
         accountId,
@@ -107,6 +117,8 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
           policy,
           input: services.inputs.open(job) ?? {},
           storedInput: job.input ?? undefined,
+          file,
+          baseUrl: job.baseUrl,
           vault: null,
           ...(key !== null && { key: budgetOf(key) }),
           digestKeys: services.receiptKeys.digestKeysOf(id),
@@ -123,7 +135,9 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
       if ('error' in outcome && (await rowSteps.holdBack(job, outcome.error.code))) return false;
       const end = await storeOutcome(services.results, job, outcome);
       const ended = await jobs.end(id, end);
-      await tidy(job, end).catch((error) => log.warn('could not tidy up after a job', { jobId: id, error }));
+      await tidy(job, end, outcome).catch((error) =>
+        log.warn('could not tidy up after a job', { jobId: id, error }),
+      );
       return ended?.callback?.state === 'pending';
     },
   };

@@ -73,5 +73,8 @@ export async function storeOutcomes(
       'result' in outcome && 'stored' in outcome.result ? [bytesOf(store, outcome.result.stored)] : [],
     ),
   );
-  return { ends, sizes: [...pieces.sizes(), ...large] };
+  const linked = ended.flatMap(({ outcome }) =>
+    'result' in outcome && outcome.result.linked !== undefined ? [outcome.result.linked.bytes] : [],
+  );
+  return { ends, sizes: [...pieces.sizes(), ...large, ...linked] };
 }

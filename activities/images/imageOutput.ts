@@ -1,5 +1,5 @@
-import type { Downloaded } from '../download/downloadFile.ts';
 import { suggestFileName } from '../download/fileName.ts';
+import type { SourceName } from '../download/sourceFile.ts';
 
 export type OutputType = 'png' | 'jpeg' | 'webp';
 
@@ -20,7 +20,7 @@ const OUTPUTS = {
 } as const;
 
 /** Returns the output fields of a tool that converts a downloaded image into another image. */
-export function imageOutput(bytes: Uint8Array, type: OutputType, source: Downloaded['source']) {
+export function imageOutput(bytes: Uint8Array, type: OutputType, source: SourceName) {
   const { mimeType, extension } = OUTPUTS[type];
   return {
     fileBase64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'),

@@ -12,6 +12,15 @@ export interface ToolContext {
   deadline: number;
 }
 
+/** An uploaded file. */
+export interface UploadedFile {
+  sizeBytes: number;
+  /** The name that the caller gave it; null if it has none. */
+  name: string | null;
+  /** Yields its bytes. @throws ResultGone if it has been deleted */
+  read(): AsyncIterable<Buffer>;
+}
+
 /** Context of tools that run on the worker's main thread. */
 export interface NetworkContext extends ToolContext {
   /** Runs jobs on untrusted bytes, and CPU-heavy jobs, in child processes with a memory limit. */
@@ -20,6 +29,8 @@ export interface NetworkContext extends ToolContext {
   resolver: Resolver;
   /** Connects to targets that callers name. */
   egress: Guard;
+  /** The uploaded file that `fileUrl` names instead of a URL; missing if it names none. */
+  file?: UploadedFile | undefined;
   /** Metal prices and exchange rates from the operator's feeds. */
   quotes: Quotes;
 }

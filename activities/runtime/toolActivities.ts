@@ -4,6 +4,8 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { runsOnThread, type ToolDefinition } from '../../schemas/tool.ts';
 import type { ToolTimes } from '../../store/accounts/accountDocs.ts';
 import { INLINE_BYTES, type Results } from '../../store/calls/results.ts';
+import type { FileContents } from '../../store/files/fileContents.ts';
+import type { Links } from '../../store/files/links.ts';
 import type {
   CallFailure,
   ToolActivities,
@@ -13,9 +15,10 @@ import type {
   VaultReference,
 } from '../../workflows/types.ts';
 import type { Offload } from '../decoders/offload.ts';
-import type { NetworkContext, ToolContext } from './context.ts';
+import type { NetworkContext, ToolContext, UploadedFile } from './context.ts';
 import { startDigests } from './digests.ts';
 import { jsonOf } from './encodedOutput.ts';
+import { linkOutput } from './linkOutput.ts';
 import { loadTool, type RunTool } from './loadTool.ts';
 import type { Resources } from './resources.ts';
 import type { Threads } from './threads.ts';
@@ -26,6 +29,8 @@ export type ObserveAttempt = (tool: string) => (outcome: string) => void;
 /** Dependencies of the tools of a pool. */
 export interface ToolServices {
   results: Results;
+  files: Pick<FileContents, 'read'>;
+  links: Pick<Links, 'store'>;
   /** Fetches the secrets of a call from the API replica that holds them. */
   openVault(reference: VaultReference, callId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
   threads: Threads;
@@ -34,7 +39,7 @@ export interface ToolServices {
   observe: ObserveAttempt;
   log: Logger;
   /** Context of tools that run on the main thread, in addition to ToolContext. */
-  context: Omit<NetworkContext, keyof ToolContext | 'offload'>;
+  context: Omit<NetworkContext, keyof ToolContext | 'offload' | 'file'>;
 }
 
 type Run = RunTool<NetworkContext>;
@@ -82,7 +87,7 @@ export async function createToolActivities(
       ? (input, { callId, deadline, signal }) =>
           services.threads.runTool({ tool: name, input, callId, deadline }, signal)
       : withResource(await loadTool<ResourceContext>(name), () => services.resources.of(name));
-    activities[name] = (call) => observed(name, call, services, () => runActivity(run, call, services));
+    activities[name] = (call) => observed(name, call, services, () => runActivity(tool, run, call, services));
   }
   return activities;
 }
@@ -146,7 +151,12 @@ function timeLimit({ info }: Context, attemptMs: number): number {
   return leftMs > 0 ? Math.min(attemptMs, leftMs) : attemptMs;
 }
 
-async function runActivity(run: Run, call: ToolAttempt, services: ToolServices): Promise<ToolAnswer> {
+async function runActivity(
+  tool: ToolDefinition,
+  run: Run,
+  call: ToolAttempt,
+  services: ToolServices,
+): Promise<ToolAnswer> {
   const { callId } = call;
   const activity = Context.current();
   const times = startTimes();
@@ -156,18 +166,22 @@ async function runActivity(run: Run, call: ToolAttempt, services: ToolServices):
   const interruption = call.finishes ? interruptionOf(activity) : activity.cancellationSignal;
   const signal = AbortSignal.any([interruption, timeout]);
   const { offload } = services;
-  const context: NetworkContext = { ...services.context, offload, callId, deadline, signal };
+  const file = fileOf(call, services.files);
+  const context: NetworkContext = { ...services.context, offload, file, callId, deadline, signal };
   // Temporal takes no heartbeats of local activities.
   const heartbeat = activity.info.isLocal
     ? undefined
     : setInterval(() => activity.heartbeat(), HEARTBEAT_INTERVAL_MS);
   try {
     const secrets = call.vault === null ? {} : await services.openVault(call.vault, callId, signal);
-    const input = await inputOf(call, services.results);
-    const digest = await startDigests(call.digestKeys, input);
-    const json = jsonOf(await run({ ...input, ...secrets }, context));
+    const open = await inputOf(call, services.results);
+    const digest = await startDigests(call.digestKeys, open);
+    const input = { ...open, ...secrets };
+    const output = await run(input, context);
+    const { linked, ...shown } = await linkOutput(tool, input, output, call, services.links);
+    const json = jsonOf(shown.output);
     const result = await storeOutput(call, json, services.results);
-    return { ...result, times: times(), digests: await digest(json) };
+    return { ...result, linked, times: times(), digests: await digest(json) };
   } catch (error) {
     if (error instanceof ServiceError) throw toFailure(error, times());
     // Temporal recognises a cancellation by its own error, and the tool may have thrown another one, such as that of its
@@ -178,6 +192,13 @@ async function runActivity(run: Run, call: ToolAttempt, services: ToolServices):
   } finally {
     clearInterval(heartbeat);
   }
+}
+
+/** Returns the uploaded file that the call reads. */
+function fileOf({ file }: ToolAttempt, files: ToolServices['files']): UploadedFile | undefined {
+  if (file === undefined) return undefined;
+  const { id, content, sizeBytes, name } = file;
+  return { sizeBytes, name, read: () => files.read(id, content) };
 }
 
 async function inputOf(

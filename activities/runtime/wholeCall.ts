@@ -26,13 +26,15 @@ export const createWholeCall = (
     const { held } = done;
     const isRepeated = held.status === 'closed' && held.charged === true;
     if (held.status !== 'held' && !isRepeated) return done;
-    const { requestId, input, storedInput, vault, digestKeys, resultExpiresAt } = call;
+    const { requestId, input, storedInput, file, vault, baseUrl, digestKeys, resultExpiresAt } = call;
     done.answer = await tool({
       callId,
       requestId,
       input,
       storedInput,
+      file,
       vault,
+      baseUrl,
       digestKeys,
       resultExpiresAt,
       attemptMs,

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import definition from '../../schemas/tools/image-upscale.ts';
-import { downloadFile } from '../download/downloadFile.ts';
+import { readSourceFile } from '../download/sourceFile.ts';
 import { type ImageHeader, readImageHeader } from '../images/header.ts';
 import { imageOutput, MAX_SIDE, type OutputType } from '../images/imageOutput.ts';
 import { lossesOf } from '../images/losses.ts';
@@ -16,13 +16,13 @@ const DOWNLOAD_MS = 15_000;
 /** Milliseconds reserved for returning the result before the attempt times out. */
 const MARGIN_MS = 500;
 
-/** Downloads and enlarges an image. */
+/** Reads and enlarges an image. */
 export async function run(
   { fileUrl, factor }: ToolInput<typeof definition>,
-  { egress, offload, signal, deadline: attemptEnd }: Omit<NetworkContext, 'resolver'>,
+  { egress, file, offload, signal, deadline: attemptEnd }: Omit<NetworkContext, 'resolver'>,
 ): Promise<ToolOutput<typeof definition>> {
   const deadline = Math.min(attemptEnd, Date.now() + definition.limits.workMs) - MARGIN_MS;
-  const { bytes, source } = await downloadFile(egress, fileUrl, {
+  const { bytes, source } = await readSourceFile({ egress, file }, fileUrl, {
     maxBytes: SOURCE_BYTES,
     signal,
     deadline: Math.min(deadline, Date.now() + DOWNLOAD_MS),

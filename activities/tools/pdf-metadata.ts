@@ -1,6 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput } from '../../schemas/tool.ts';
 import definition, { PDF_BYTES } from '../../schemas/tools/pdf-metadata.ts';
+import { openSourceFile } from '../download/sourceFile.ts';
 import type readPdf from '../jobs/read-pdf.ts';
 import type salvagePdf from '../jobs/salvage-pdf.ts';
 import { lockedMetadata, type PdfMetadata } from '../pdf/metadata.ts';
@@ -15,29 +16,25 @@ const SALVAGE_MS = 4000;
 /** Streams the file to disk to save memory, and reads it in a child process. */
 export async function run(
   { fileUrl }: ToolInput<typeof definition>,
-  { egress, offload, signal, deadline }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'>,
+  {
+    egress,
+    file,
+    offload,
+    signal,
+    deadline,
+  }: Pick<NetworkContext, 'egress' | 'file' | 'offload' | 'signal' | 'deadline'>,
 ): Promise<PdfMetadata> {
   const limits = {
     signal,
     deadline: Math.min(deadline, Date.now() + definition.limits.workMs) - MARGIN_MS,
   };
-  const target = egress.parseTarget(fileUrl, { kind: 'url', pointer: '/fileUrl' });
-  await using file = await openScratch();
+  await using scratch = await openScratch();
   {
-    using response = await egress.fetch(target, { maxBytes: PDF_BYTES, ...limits });
-    const { status } = response;
-    if (status < 200 || status > 299)
-      throw new ServiceError('target_failed', {
-        detail: `The server answered the download with status ${status}.`,
-      });
-    if (!response.decoded)
-      throw new ServiceError('unsupported_source', {
-        detail: 'The file has an unsupported Content-Encoding.',
-      });
-    await file.writeFile(response.body);
+    using source = await openSourceFile({ egress, file }, fileUrl, { maxBytes: PDF_BYTES, ...limits });
+    await scratch.writeFile(source.body);
   }
-  const { size } = await file.stat();
-  const source = { path: `/proc/${process.pid}/fd/${file.fd}`, size };
+  const { size } = await scratch.stat();
+  const source = { path: `/proc/${process.pid}/fd/${scratch.fd}`, size };
   const reading = await offload<typeof readPdf>('read-pdf', source, limits);
   if (reading.kind === 'read') return reading.metadata;
 

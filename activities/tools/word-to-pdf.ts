@@ -1,8 +1,8 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/word-to-pdf.ts';
-import { downloadFile } from '../download/downloadFile.ts';
 import { suggestFileName } from '../download/fileName.ts';
+import { readSourceFile } from '../download/sourceFile.ts';
 import type compareText from '../jobs/compare-text.ts';
 import type prepareDocument from '../jobs/prepare-document.ts';
 import type { TextComparison } from '../office/compareText.ts';
@@ -20,21 +20,25 @@ const MAX_CHARACTERS = 100;
 export const resource = office;
 
 /**
- * Downloads a document and converts it to PDF with a LibreOffice process that is used only once. Refuses documents of which the
+ * Reads a document and converts it to PDF with a LibreOffice process that is used only once. Refuses documents of which the
  * PDF would lack text.
  */
 export async function run(
   { fileUrl }: ToolInput<typeof definition>,
   {
     egress,
+    file,
     offload,
     resource,
     signal,
     deadline,
-  }: Pick<NetworkContext, 'egress' | 'offload' | 'signal' | 'deadline'> & { resource: Office },
+  }: Pick<NetworkContext, 'egress' | 'file' | 'offload' | 'signal' | 'deadline'> & { resource: Office },
 ): Promise<ToolOutput<typeof definition>> {
   const limits = { signal, deadline: deadline - MARGIN_MS };
-  const { bytes, source } = await downloadFile(egress, fileUrl, { ...limits, maxBytes: DOCUMENT_BYTES });
+  const { bytes, source } = await readSourceFile({ egress, file }, fileUrl, {
+    ...limits,
+    maxBytes: DOCUMENT_BYTES,
+  });
   const prepared = await offload<typeof prepareDocument>('prepare-document', { bytes }, limits);
   const { type, text, families } = prepared;
   const name = suggestFileName(source, type.extension, 'document');

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { getAccount, listCalls, listEvents, listRefusals } from '../../schemas/account.ts';
-import type { JobUsage } from '../../schemas/accountRows.ts';
+import type { FileUsage, JobUsage } from '../../schemas/accountRows.ts';
 import { invalidInput } from '../../schemas/errors.ts';
 import type { Lists } from '../../store/accounts/lists.ts';
 import { Download, type Serve } from '../http/operation.ts';
@@ -18,6 +18,7 @@ interface Dependencies {
   keys: Keys;
   webhooks: Webhooks;
   jobUsage(accountId: string): Promise<JobUsage>;
+  fileUsage(accountId: string): Promise<FileUsage>;
 }
 
 /**
@@ -33,11 +34,12 @@ function asDate(name: string, text: string | undefined): Date | undefined {
 }
 
 export function accountRoutes(serve: Serve, deps: Dependencies): void {
-  const { lists, jobUsage } = deps;
+  const { lists, jobUsage, fileUsage } = deps;
 
   serve(getAccount, async ({ caller: { account } }) => ({
     ...accountRow(account),
     jobs: await jobUsage(account._id),
+    files: await fileUsage(account._id),
   }));
 
   serve(listCalls, async ({ caller, query, as }) => {

@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
 import type { CallContents } from '../../store/calls/callContents.ts';
+import type { Files } from '../../store/files/files.ts';
 import { createJobUsage } from '../../store/jobs/jobUsage.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
@@ -18,12 +19,13 @@ interface Services {
   sessions: Sessions;
   webhooks: Webhooks;
   contents: CallContents;
+  files: Files;
 }
 
 /** Creates the Account API: keys, ledger, calls, events and webhook endpoints of an account. */
 export function createAccountArea(core: ApiCore, services: Services) {
   const { env, registry, store, accounts, apiKeys, lists, limits } = core;
-  const { auth, sessions, webhooks, contents } = services;
+  const { auth, sessions, webhooks, contents, files } = services;
   const keys = createKeys({
     lists,
     apiKeys: limitKeyChanges(apiKeys, limits.countChange),
@@ -42,7 +44,13 @@ export function createAccountArea(core: ApiCore, services: Services) {
         session: sessions.callerFromSession,
       });
       const serve = createServe(router, { authenticate, rateLimit: limits.rateLimit });
-      accountRoutes(serve, { lists, keys, webhooks, jobUsage: createJobUsage(store, env.RATE_LIMIT) });
+      accountRoutes(serve, {
+        lists,
+        keys,
+        webhooks,
+        jobUsage: createJobUsage(store, env.RATE_LIMIT),
+        fileUsage: files.usage,
+      });
     },
   };
 }

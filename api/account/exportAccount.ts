@@ -10,6 +10,7 @@ import type { PaymentDoc } from '../../store/billing/paymentDocs.ts';
 import type { TopUpDoc } from '../../store/billing/topUpDocs.ts';
 import type { AutoTopUpDoc, TopUpRunDoc } from '../../store/billing/topUpRunDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
+import { fileRow } from '../../store/files/fileRow.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
@@ -146,6 +147,7 @@ export const createExportAccount = (
       keyId: call.keyId,
       idempotencyKey: call.idempotency?.key ?? null,
     }));
+    yield* lines('file', cursors.files(), (file) => ({ ...fileRow(file) }));
     yield* lines('job', cursors.jobs(), (job) => ({ ...jobRow(job) }));
     yield* lines('batch', cursors.batches(), (batch) => ({ ...batchRow(batch) }));
     yield* lines('batchCallback', cursors.batchCallbacks(), (callback) => ({

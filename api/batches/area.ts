@@ -6,6 +6,7 @@ import { cancelWaiting, countEnded } from '../../store/batches/countEnded.ts';
 import { createRowInputs } from '../../store/batches/rowInputs.ts';
 import { createRowOutputs } from '../../store/batches/rowOutputs.ts';
 import { createResults, mongodbPieces } from '../../store/calls/results.ts';
+import type { Files } from '../../store/files/files.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
@@ -19,7 +20,10 @@ import { createBatchDownloads } from './downloadRoutes.ts';
 import { createBatchEvents } from './eventRoutes.ts';
 import { createTransferLimit } from './transferLimit.ts';
 
-type Services = Pick<JobArea, 'jobWorkflow' | 'storage' | 'egress'> & { toolCallService: ToolCallService };
+interface Services extends Pick<JobArea, 'jobWorkflow' | 'storage' | 'egress'> {
+  toolCallService: ToolCallService;
+  files: Files;
+}
 
 /** Milliseconds for which a request cancels rows; the queue of the account cancels the others. */
 const CANCEL_MS = 8000;
@@ -41,13 +45,13 @@ export function createBatchesArea(core: ApiCore, services: Services) {
     attention,
     stopping,
   } = core;
-  const { toolCallService, jobWorkflow, storage, egress } = services;
+  const { toolCallService, jobWorkflow, storage, egress, files } = services;
   const { rateLimit, onFailure } = limits;
   const inputs = createRowInputs(store, createResults(mongodbPieces(store), keyring), keyring);
   const batchService = createBatchService({
     batches: createBatches(store, jobWorkflow.startCallback),
     rows: createBatchRows(store),
-    checkRows: createCheckRows({ registry, toolCallService, inputs, limits: env }),
+    checkRows: createCheckRows({ registry, toolCallService, inputs, files, limits: env }),
     toolCallService,
     storage,
     count: (batchId) => countEnded(store, batchId),

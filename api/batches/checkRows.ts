@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { MAX_BAD_ROWS, MAX_ROW_ID, MAX_ROWS } from '../../schemas/batches.ts';
 import type { Env } from '../../schemas/env.ts';
 import { cutText, type Fault, invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { fileIdOf } from '../../schemas/formats/fileSource.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import type { NewRow } from '../../store/batches/batchRows.ts';
 import type { RowInputs } from '../../store/batches/rowInputs.ts';
+import type { Files } from '../../store/files/files.ts';
+import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import { jobPolicyOf } from '../calls/toolCall.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
@@ -16,6 +19,7 @@ interface Dependencies {
   registry: Registry;
   toolCallService: Pick<ToolCallService, 'authorize' | 'validate'>;
   inputs: Pick<RowInputs, 'store'>;
+  files: Pick<Files, 'ids'>;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>;
 }
 
@@ -59,7 +63,7 @@ function storageFault(tool: ToolDefinition): string | null {
 }
 
 /** Creates the check of the rows of a batch, which stores them as it goes. */
-export function createCheckRows({ registry, toolCallService, inputs, limits }: Dependencies) {
+export function createCheckRows({ registry, toolCallService, inputs, files, limits }: Dependencies) {
   /** Returns the fault of a row, or null. The input gets its defaults. */
   function faultOf({ tool: name, input, bytes, pointer, toolPointer, place }: SentRow): Fault | null {
     const tool = registry.get(name);
@@ -140,16 +144,31 @@ export function createCheckRows({ registry, toolCallService, inputs, limits }: D
       return { pointer: rowPointer, message: `${place('')}: ${rule}` };
     };
 
+    let known: ReadonlySet<string> | undefined;
+    /** Returns the fault of a row whose input names an uploaded file that the account does not have; else null. */
+    const fileFault = async ({ tool: name, input, pointer, place }: SentRow): Promise<Fault | null> => {
+      const tool = registry.get(name);
+      const fileId = tool === undefined ? null : fileIdOf(tool, input);
+      if (fileId === null) return null;
+      known ??= await retryStore(() => files.ids(caller.account._id));
+      if (known.has(fileId)) return null;
+      return {
+        pointer: `${pointer}/fileUrl`,
+        message: `${place('fileUrl')}: is not the id of a file of the account`,
+      };
+    };
+
     try {
       for await (const row of rows) {
         if (++count > MAX_ROWS)
           throw invalidInput([{ pointer: '', message: `must not have more than ${MAX_ROWS} rows` }]);
-        const fault = 'fault' in row ? row.fault : (idFault(row) ?? faultOf(row));
+        const fault = 'fault' in row ? row.fault : (idFault(row) ?? faultOf(row) ?? (await fileFault(row)));
         if (fault !== null) bad.add(fault);
         if (!bad.isEmpty || 'fault' in row) continue;
         const tool = toolOf(row.tool);
         totalCredits += tool.price;
         const id = randomUUID();
+        const fileId = fileIdOf(tool, row.input);
         const json = Buffer.from(JSON.stringify(row.input));
         group.push({
           _id: id,
@@ -157,6 +176,7 @@ export function createCheckRows({ registry, toolCallService, inputs, limits }: D
           rowId: row.id,
           tool: tool.name,
           policy: jobPolicyOf(tool, tool.actsOnWorld?.(row.input) ?? false, limits),
+          ...(fileId !== null && { fileId }),
           ...(await inputs.store(id, json)),
         });
         bytes += json.length;

@@ -2,23 +2,14 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, type Info, parse } from 'csv-parse';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { escapePointer } from '../../schemas/formats/pointer.ts';
-import type { PropertySchema, ToolDefinition } from '../../schemas/tool.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
+import { fieldValue } from '../http/fieldValue.ts';
 import type { Rows } from './rowReader.ts';
 
 /** Column of the id of a row, unless the tool has a field of this name. */
 export const ID = 'id';
 /** More than any tool has fields. */
 const MAX_COLUMNS = 100;
-
-/** Parses a cell by the type of its field: strings unchanged, other types as JSON. The validator reports a cell that is not JSON. */
-function cellValue({ type }: PropertySchema, cell: string): unknown {
-  if ([type].flat().includes('string') || (type === undefined && !/^[[{]/.test(cell))) return cell;
-  try {
-    return JSON.parse(cell);
-  } catch {
-    return cell;
-  }
-}
 
 /** Decodes a body, whose characters may be split between chunks. @throws ServiceError malformed_json */
 async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -83,7 +74,7 @@ export async function* csvRows(chunks: AsyncIterable<Buffer>, tool: ToolDefiniti
       const fields = cells
         .filter(([, cell]) => cell !== '')
         .filter(isField)
-        .map(([column, cell]) => [column, cellValue(properties[column] ?? {}, cell)]);
+        .map(([column, cell]) => [column, fieldValue(properties[column] ?? {}, cell)]);
       yield {
         id: cells.find((cell) => cell[0] === ID && !isField(cell))?.[1] || null,
         tool: tool.name,

@@ -1,9 +1,9 @@
 import { Zip, ZipPassThrough } from 'fflate';
+import { suggestedName } from '../../schemas/formats/fileType.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { EndedRow } from '../../store/batches/rowOutputs.ts';
-import { EXTENSIONS } from '../calls/answer.ts';
 
 interface NamedFile {
   name: string;
@@ -47,7 +47,7 @@ async function* filesOf(rows: AsyncIterable<EndedRow>, registry: Registry): Asyn
     const output: unknown = stored === null ? null : JSON.parse(stored.toString());
     const file = isRecord(output) ? fileOf(tool, output) : null;
     if (file === null) continue;
-    const named = safeName(file.name ?? '') || `${row.tool}.${EXTENSIONS[file.type] ?? 'bin'}`;
+    const named = safeName(file.name ?? '') || suggestedName(row.tool, file.type);
     yield { name: `${String(row.row).padStart(DIGITS, '0')}-${named}`, bytes: file.bytes };
   }
 }

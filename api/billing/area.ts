@@ -42,7 +42,7 @@ export async function createBillingArea(core: ApiCore) {
             topUps,
             payments,
             findEntry: (accountId, reference) =>
-              store.entries.findOne({ accountId, type: 'purchase', reference }),
+              store.entries.findOne({ accountId, type: 'purchase', reference }, { sort: { seq: -1 } }),
             stripe,
             limitPayments: (accountId) => limitPayments(limits, accountId),
             keyring,
@@ -55,6 +55,7 @@ export async function createBillingArea(core: ApiCore) {
       if (stripe !== null) stripeRoutes(router, { stripe, payments, topUps, topUpRuns, log });
     },
     /** Starts to make automatic top-ups. */
-    start: () => void open.adopt(startTopUps({ topUpRuns, payments, charger, packs, log }), (it) => it.stop()),
+    start: () =>
+      void open.adopt(startTopUps({ topUpRuns, payments, charger, packs, log }), (it) => it.stop()),
   };
 }

@@ -55,7 +55,7 @@ function readTopUp(source: string, intent: Stripe.PaymentIntent): Reading {
 }
 
 /** A card that an owner has saved for automatic top-ups. */
-export interface CardSetup {
+interface CardSetup {
   accountId: string;
   /** Identifies the form by which the owner agreed. */
   reference: string;
@@ -73,7 +73,7 @@ export function readCardSetup(event: Stripe.Event): CardSetup | null {
   return { accountId, reference, setupIntentId };
 }
 
-/** Id of the challenge that a payment of a program answers; null for other events. */
+/** Id of the challenge that a payment of a program answers, or of an automatic top-up; null for other events. */
 export const challengeOf = (event: Stripe.Event): string | null =>
   event.type === 'payment_intent.succeeded' ? (event.data.object.metadata.topUp ?? null) : null;
 

@@ -186,7 +186,9 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
           statusCode = null,
         } = error instanceof Stripe.errors.StripeError ? error : {};
         const line = { challengeId, accountId, type, code, statusCode };
-        if (REFUSED.includes(statusCode)) {
+        // Also with 400: the first request with the key may have paid, and a new version may send other parameters.
+        const isRepeated = error instanceof Stripe.errors.StripeIdempotencyError;
+        if (REFUSED.includes(statusCode) && !isRepeated) {
           log.warn(line, 'a payment by a program was refused');
           return { state: 'refused', reason: 'Stripe does not accept the payment token.' };
         }

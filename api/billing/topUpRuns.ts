@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import type { Payments } from '../../store/billing/payments.ts';
-import type { TopUpRunDoc, TopUpPayment } from '../../store/billing/topUpRunDocs.ts';
+import type { TopUpPayment, TopUpRunDoc } from '../../store/billing/topUpRunDocs.ts';
 import type { TopUpRuns } from '../../store/billing/topUpRuns.ts';
 import type { Charge, ChargeResult } from './stripeCharge.ts';
 

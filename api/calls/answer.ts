@@ -1,18 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { suggestedName } from '../../schemas/formats/fileType.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { prefersRaw } from '../http/accept.ts';
 import type { Context } from '../http/context.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Answer } from './toolCall.ts';
-
-/** File extensions of the types that tools return. */
-export const EXTENSIONS: Record<string, string> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-  'application/pdf': 'pdf',
-};
 
 /**
  * Builds the response to a call and records how it ended. If building fails, the call is refunded. Every response emits
@@ -74,7 +67,7 @@ export const kebab = (field: string): string => {
  * Returns the file name for clients that do not support `filename*` (RFC 6266, section 4.3). Only ASCII, because
  * these clients differ in how they decode Latin-1 bytes.
  */
-const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
+export const asciiName = (name: string): string => name.replace(/[^ -~]/gu, '_');
 
 /** Sends the file of a result, and its other output fields as headers. @returns false if the caller prefers JSON */
 function sendRaw(
@@ -89,16 +82,18 @@ function sendRaw(
   const output: unknown = JSON.parse(json.toString());
   if (!isRecord(output)) return false;
   const mimeType = String(output[raw.mimeType]);
-  if (!prefersRaw(accept, mimeType)) return false;
+  const data = output[raw.data];
+  // The caller has asked for the address of the file instead.
+  if (typeof data !== 'string' || !prefersRaw(accept, mimeType)) return false;
   for (const [field, value] of Object.entries(output)) {
     if (field === raw.data) continue;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     ctx.set(`X-Result-${kebab(field)}`, encodeURIComponent(text.toWellFormed()));
   }
   const named = raw.fileName === undefined ? undefined : output[raw.fileName];
-  const name = typeof named === 'string' ? named : `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
+  const name = typeof named === 'string' ? named : suggestedName(tool.name, mimeType);
   ctx.attachment(name, { type: 'inline', fallback: asciiName(name) });
-  ctx.body = Buffer.from(String(output[raw.data]), 'base64');
+  ctx.body = Buffer.from(data, 'base64');
   ctx.type = mimeType;
   return true;
 }

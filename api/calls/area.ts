@@ -3,12 +3,14 @@ import { createCallContents } from '../../store/calls/callContents.ts';
 import { createCalls } from '../../store/calls/calls.ts';
 import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { createResults, deleteStored, mongodbPieces } from '../../store/calls/results.ts';
+import type { Files } from '../../store/files/files.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { untilStoreAnswers } from '../../store/mongo/connectStore.ts';
 import { openLease } from '../../store/mongo/lease.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { ApiCore } from '../core.ts';
+import type { Uploads } from '../files/uploads.ts';
 import type { State } from '../http/context.ts';
 import { sampleClients } from '../http/sampleClients.ts';
 import { createUploadLimit } from '../http/uploadLimit.ts';
@@ -23,13 +25,17 @@ import { createRetention } from './retention.ts';
 import { createToolCallService } from './run.ts';
 import { toolRoutes } from './toolRoutes.ts';
 
-type Services = Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'> & { topUpService: TopUpService | null };
+type Services = Pick<InternalPort, 'outages' | 'vault' | 'vaultUrl'> & {
+  topUpService: TopUpService | null;
+  files: Files;
+  fileUploads: Uploads;
+};
 
 /** Creates the calls of tools: the records of this process in MongoDB, and what runs a call. */
 export async function createCallsArea(core: ApiCore, services: Services) {
   const { env, log, registry, store, client, keyring, accounts, apiKeys, apiMetrics, limits, open } = core;
   const { attention, onError, receiptKeys } = core;
-  const { outages, vault, vaultUrl, topUpService } = services;
+  const { outages, vault, vaultUrl, topUpService, files, fileUploads } = services;
   const ledger = open.adopt(createLedger(store, onError), (it) => it.flush());
   const lease = open.adopt(await untilStoreAnswers(core, () => openLease(store, onError)), (it) =>
     it.release(),
@@ -47,6 +53,8 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     workflow,
     calls: createCalls(store),
     accounts,
+    files,
+    publicUrl: core.publicUrl,
     ledger,
     results: createResults(mongodbPieces(store), keyring),
     deleteInput: (reference) => deleteStored(store, reference),
@@ -84,6 +92,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
         paidCalls,
         outages,
         uploads,
+        fileUploads,
         authenticate: createAuthenticate({ apiKeys, accounts, onFailure: limits.onFailure, attention }),
         attention,
         rateLimit: limits.rateLimit,

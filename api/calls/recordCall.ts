@@ -4,10 +4,12 @@ import type { Logger } from 'pino';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Env } from '../../schemas/env.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { fileIdOf, fileNotFound } from '../../schemas/formats/fileSource.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
 import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
+import type { FileReference, Files } from '../../store/files/files.ts';
 import { budgetOf } from '../../store/ledger/keySpend.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
@@ -56,13 +58,18 @@ export interface CallRecords {
    * @throws ServiceError idempotency_key_used, idempotency_key_mismatch
    */
   replay(run: Run, row: CallDoc): Promise<Recorded>;
-  /** Records the call, or replays the one that was recorded with its Idempotency-Key in the meantime. */
+  /**
+   * Records the call, or replays the one that was recorded with its Idempotency-Key in the meantime. @throws ServiceError not_found if
+   * the account has no such file as the input names
+   */
   claim(run: Run, running: number): Promise<Recorded>;
 }
 
 interface Dependencies {
   calls: Calls;
   answers: PendingAnswers;
+  files: Pick<Files, 'reference'>;
+  publicUrl(): string;
   keyring: Keyring;
   receiptKeys: Pick<ReceiptKeys, 'digestKeysOf'>;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT' | 'CALLS_PER_POOL'>;
@@ -81,15 +88,17 @@ const RESULT_AFTER_KEY_MS = 3_600_000;
 
 /** Derives from a request what the steps of its call need. */
 export function begin(call: ToolCall): Run {
-  const { tool, input, idempotencyKey } = call;
+  const { tool, input, fileDigest, idempotencyKey } = call;
   const since = performance.now();
   // Only requests with an Idempotency-Key are compared. Canonicalizing an input of 5 MB takes tens of milliseconds.
   const isCompared = idempotencyKey !== null && secretFields(tool).length === 0;
+  // A file that is sent again is stored under another id.
+  const compared = fileDigest === undefined ? input : { ...input, fileUrl: `sha256:${fileDigest}` };
   return {
     call,
     since,
     deadline: since + LONGEST_CALL_MS,
-    canonical: isCompared ? (canonicalize({ tool: tool.name, input }) ?? null) : null,
+    canonical: isCompared ? (canonicalize({ tool: tool.name, input: compared }) ?? null) : null,
     secrets: secretFields(tool).filter((name) => name in input),
     actsOnWorld: tool.actsOnWorld?.(input) ?? false,
   };
@@ -107,11 +116,17 @@ export const openInput = ({ call: { input }, secrets }: Run): Record<string, unk
   Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
 
 export function createCallRecords(deps: Dependencies): CallRecords {
-  const { calls, answers, keyring, receiptKeys, limits, log } = deps;
+  const { calls, answers, files, publicUrl, keyring, receiptKeys, limits, log } = deps;
 
   async function findEarlier({ call: { caller, idempotencyKey } }: Run): Promise<CallDoc | null> {
     if (idempotencyKey === null) return null;
     return retryStore(() => calls.findByKey(caller.account._id, idempotencyKey));
+  }
+
+  /** Returns the uploaded file that the input names, of the account of the call; null if there is none. */
+  async function findFile({ call: { caller, tool, input } }: Run): Promise<FileReference | null> {
+    const id = fileIdOf(tool, input);
+    return id === null ? null : retryStore(() => files.reference(caller.account._id, id));
   }
 
   async function replay(run: Run, row: CallDoc): Promise<Recorded> {
@@ -132,7 +147,8 @@ export function createCallRecords(deps: Dependencies): CallRecords {
     if (row.state !== 'running') return { ...run, row: current, replayed, start: null };
     // A mark that cannot be written is repeated while the workflow is being started.
     await calls.touch(row._id).catch(() => undefined);
-    const start = { request: requestOf(run, row, 0), running: 1 };
+    // If the file was deleted in the meantime, the workflow that has been started knows it.
+    const start = { request: requestOf(run, row, 0, await findFile(run)), running: 1 };
     return { ...run, row: current, replayed, start };
   }
 
@@ -149,7 +165,9 @@ export function createCallRecords(deps: Dependencies): CallRecords {
   }
 
   async function claim(run: Run, running: number): Promise<Recorded> {
-    const { caller, tool, idempotencyKey, requestId, formId, arrivedAt } = run.call;
+    const { caller, tool, input, idempotencyKey, requestId, formId, arrivedAt } = run.call;
+    const file = await findFile(run);
+    if (file === null && fileIdOf(tool, input) !== null) throw fileNotFound();
     const { key, account } = caller;
     const pending = canReplay(run) ? {} : { pendingAnswer: answers.fresh() };
     const newCall = {
@@ -181,12 +199,12 @@ export function createCallRecords(deps: Dependencies): CallRecords {
     if (!claimed) return replay(run, call);
     // If MongoDB's answer to an earlier attempt was lost, the call may have the response of another request by now.
     const row = { ...call, ...pending };
-    const request = requestOf(run, row, Math.round(performance.now() - run.since));
+    const request = requestOf(run, row, Math.round(performance.now() - run.since), file);
     return { ...run, row, replayed: false, start: { request, running, onStart: run.call.onStart } };
   }
 
   /** @param waitedMs milliseconds that the call has waited for its slot */
-  function requestOf(run: Run, row: CallDoc, waitedMs: number): CallRequest {
+  function requestOf(run: Run, row: CallDoc, waitedMs: number, file: FileReference | null): CallRequest {
     const { key, account } = run.call.caller;
     const keptUntil =
       row.idempotency === undefined
@@ -198,6 +216,8 @@ export function createCallRecords(deps: Dependencies): CallRecords {
       requestId: row.requestId,
       policy: policyOf(run.call.tool, run.actsOnWorld, limits, waitedMs),
       input: openInput(run),
+      ...(file !== null && { file }),
+      ...(run.call.input.output === 'link' && { baseUrl: publicUrl() }),
       vault: null,
       // The budget of the key whose request starts the workflow counts, also if another key claimed the call.
       ...(key !== null && { key: budgetOf(key) }),

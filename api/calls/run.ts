@@ -9,6 +9,7 @@ import type { CallContents } from '../../store/calls/callContents.ts';
 import type { Calls } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import type { ResultReference, Results } from '../../store/calls/results.ts';
+import type { Files } from '../../store/files/files.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { CallResult } from '../../workflows/types.ts';
@@ -40,6 +41,8 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   calls: Calls;
   answers: PendingAnswers;
   accounts: Pick<Accounts, 'find'>;
+  files: Pick<Files, 'reference'>;
+  publicUrl(): string;
   results: Results;
   deleteInput(reference: ResultReference): Promise<void>;
   contents: Pick<CallContents, 'keep'>;
@@ -180,6 +183,8 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     const outcome = await refunds.resultOrRefund(row, result, deadline);
     if (!replayed && isReplayable(row) && stored !== null && 'output' in outcome.ending)
       void retention.stored(row.accountId, stored, outcome.ending.output.length);
+    const { linked } = result.result;
+    if (!replayed && linked !== undefined) void retention.stored(row.accountId, linked.content, linked.bytes);
     return outcome;
   }
 

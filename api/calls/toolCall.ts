@@ -16,6 +16,8 @@ export interface ToolCall {
   caller: Caller;
   tool: ToolDefinition;
   input: Record<string, unknown>;
+  /** SHA-256 of the file that was sent with the call; missing if none was. `fileUrl` is then the id under which it is stored. */
+  fileDigest?: string | undefined;
   idempotencyKey: string | null;
   /** Highest price in credits that the caller accepts. */
   max: number;

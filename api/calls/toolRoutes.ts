@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { FormInput, Uploads } from '../files/uploads.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { type Phases, startPhases } from '../http/phases.ts';
@@ -23,6 +24,7 @@ interface Dependencies {
   paidCalls: PaidCalls;
   outages: Outages;
   uploads: UploadLimit;
+  fileUploads: Pick<Uploads, 'receiveInput'>;
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
   attention: Pick<Attention, 'refused'>;
@@ -30,7 +32,17 @@ interface Dependencies {
 
 /** Registers the route through which all tools are called. */
 export function toolRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, toolCallService, paidCalls, outages, uploads, authenticate, rateLimit, attention } = deps;
+  const {
+    registry,
+    toolCallService,
+    paidCalls,
+    outages,
+    uploads,
+    fileUploads,
+    authenticate,
+    rateLimit,
+    attention,
+  } = deps;
 
   /** Adds a challenge to an error for lack of credits, if the account permits programs to buy some. */
   function offerPayment(ctx: Context, tool: ToolDefinition, error: unknown): void {
@@ -38,9 +50,14 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     if (challenge !== null) ctx.set('WWW-Authenticate', challengeHeader(challenge));
   }
 
-  async function receive(ctx: Context, tool: ToolDefinition): Promise<Record<string, unknown>> {
+  async function receive(
+    ctx: Context,
+    tool: ToolDefinition,
+  ): Promise<Pick<FormInput, 'body'> & Partial<FormInput>> {
+    const form = await fileUploads.receiveInput(ctx, tool);
+    if (form !== null) return form;
     using _slot = await uploads.acquire(ctx.state.caller.account._id, ctx.req);
-    return await readJson(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES);
+    return { body: await readJson(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) };
   }
 
   /** Checks and runs the call of an authenticated caller, and sends its result. @throws ServiceError if it is refused */
@@ -61,35 +78,42 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     phases.begin('read');
     const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
-    const input = toolCallService.validate(tool, await receive(ctx, tool));
-    phases.begin('start');
-    const credential = ctx.get(CREDENTIAL_HEADER);
-    const { answer, receipt } = await paidCalls.run(
-      {
-        caller,
-        tool,
-        input,
-        idempotencyKey: key,
-        max,
-        requestId,
-        arrivedAt,
-        hangup,
-        onStart: () => phases.begin('run'),
-      },
-      credential === '' ? undefined : decodeCredential(credential),
-      'http',
-    );
-    phases.begin('respond');
-    const { ending } = answer;
-    if ('error' in ending) offerPayment(ctx, tool, ending.error);
-    else if (receipt !== null)
-      ctx.set('Payment-Receipt', Buffer.from(JSON.stringify(receipt)).toString('base64url'));
-    record.charged = answer.charged;
-    await deliver(ctx.res, answer, () => respond(ctx, tool, answer)).catch((fault: unknown) => {
-      ctx.set('X-Credits-Charged', '0');
-      record.charged = 0;
-      throw fault;
-    });
+    const { body, sha256: fileDigest, discard } = await receive(ctx, tool);
+    try {
+      const input = toolCallService.validate(tool, body);
+      phases.begin('start');
+      const credential = ctx.get(CREDENTIAL_HEADER);
+      const { answer, receipt } = await paidCalls.run(
+        {
+          caller,
+          tool,
+          input,
+          fileDigest,
+          idempotencyKey: key,
+          max,
+          requestId,
+          arrivedAt,
+          hangup,
+          onStart: () => phases.begin('run'),
+        },
+        credential === '' ? undefined : decodeCredential(credential),
+        'http',
+      );
+      phases.begin('respond');
+      const { ending } = answer;
+      if ('error' in ending) offerPayment(ctx, tool, ending.error);
+      else if (receipt !== null)
+        ctx.set('Payment-Receipt', Buffer.from(JSON.stringify(receipt)).toString('base64url'));
+      record.charged = answer.charged;
+      await deliver(ctx.res, answer, () => respond(ctx, tool, answer)).catch((fault: unknown) => {
+        ctx.set('X-Credits-Charged', '0');
+        record.charged = 0;
+        throw fault;
+      });
+    } finally {
+      // A file that cannot be deleted expires.
+      discard?.().catch(() => undefined);
+    }
   }
 
   router.post('/api/v1/tools/:tool', async (ctx) => {

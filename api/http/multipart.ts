@@ -1,75 +1,113 @@
+import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../schemas/errors.ts';
 
-/** A part of a multipart body. Its content is read before the next part is requested; what is left of it is skipped then. */
+/** A part of a body of the type multipart/form-data. */
 interface Part {
+  /** Name of the field; '' if it has none. */
   name: string;
-  /** Null if the part is no file. */
+  /** Name of the file; null if the part is no file. */
   fileName: string | null;
-  content: AsyncGenerator<Buffer>;
+  /** To be read to its end before the next part is requested, or not at all. */
+  content: AsyncIterable<Buffer>;
 }
 
-/** Maximum size of the headers of a part in bytes. */
+/** Maximum size in bytes of the headers of a part. */
 const HEAD_BYTES = 8192;
-const LINE_END = '\r\n';
-const HEAD_END = Buffer.from('\r\n\r\n');
-const NAME = /(?:^|;)\s*name="([^"]*)"/i;
-const FILE_NAME = /(?:^|;)\s*filename="([^"]*)"/i;
+const PARAMETER = /;\s*([\w*]+)\s*=\s*(?:"([^"]*)"|([^;\s]+))/g;
+/** What browsers escape in names (HTML Standard, "multipart form data"). */
+const ESCAPED: Readonly<Record<string, string>> = { '%22': '"', '%0D': '\r', '%0A': '\n' };
 
 const malformed = (): ServiceError =>
-  new ServiceError('malformed_json', { detail: 'The form is incomplete, or not multipart/form-data.' });
+  new ServiceError('malformed_json', { detail: 'The body is not complete multipart/form-data.' });
 
-/** Returns the boundary of a multipart form. @throws ServiceError unsupported_media_type */
-export function boundaryOf(contentType: string): string {
-  const [, boundary] =
-    /^multipart\/form-data\s*;\s*boundary="?([\w'()+,./:=?-]{1,70})"?$/i.exec(contentType) ?? [];
-  if (boundary === undefined)
-    throw new ServiceError('unsupported_media_type', {
-      detail: 'The form must be sent as multipart/form-data.',
-    });
+/** Reads the parameters of a header such as Content-Disposition. */
+export const parametersOf = (header: string): Map<string, string> =>
+  new Map(
+    [...header.matchAll(PARAMETER)].map(([, name = '', quoted, token = '']) => [
+      name.toLowerCase(),
+      quoted?.replace(/%(?:22|0D|0A)/g, (code) => ESCAPED[code] ?? code) ?? token,
+    ]),
+  );
+
+/** Returns the boundary of a multipart/form-data body; null if the body is of another type. */
+export function boundaryOf({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
+  const type = headers['content-type'] ?? '';
+  if (!/^\s*multipart\/form-data\s*(?:;|$)/i.test(type)) return null;
+  const boundary = parametersOf(type).get('boundary') ?? '';
+  // RFC 2046, section 5.1.1.
+  if (boundary === '' || boundary.length > 70) throw malformed();
   return boundary;
 }
 
-/** Reads the names in the headers of a part. @throws ServiceError malformed_json */
-function namesOf(head: string): Pick<Part, 'name' | 'fileName'> {
-  const line = head.split(LINE_END).find((header) => /^content-disposition:/i.test(header)) ?? '';
-  const [, name] = NAME.exec(line) ?? [];
-  if (name === undefined) throw malformed();
-  return { name, fileName: FILE_NAME.exec(line)?.[1] ?? null };
+function headOf(text: string): Pick<Part, 'name' | 'fileName'> {
+  const line = text.split('\r\n').find((it) => /^content-disposition:/i.test(it)) ?? '';
+  const parameters = parametersOf(line);
+  return { name: parameters.get('name') ?? '', fileName: parameters.get('filename') ?? null };
 }
 
-/** Reads chunks up to delimiters, of which each may be split between chunks. Holds what a chunk contains. */
-function createReader(chunks: AsyncIterator<Buffer>) {
-  let rest: Buffer = Buffer.alloc(0);
-  async function fill(): Promise<void> {
-    const { value, done } = await chunks.next();
+/**
+ * Yields the parts of a multipart/form-data body (RFC 7578) as they arrive. Holds one chunk in memory.
+ *
+ * @throws ServiceError malformed_json if the body is incomplete or its headers are too long; what `chunks` throws
+ */
+export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<Part> {
+  const source = chunks[Symbol.asyncIterator]();
+  const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+  // The first delimiter may be at the start of the body.
+  let held: Buffer = Buffer.from('\r\n');
+
+  async function more(): Promise<void> {
+    const { done, value } = await source.next();
     if (done === true) throw malformed();
-    rest = rest.length === 0 ? value : Buffer.concat([rest, value]);
+    held = Buffer.concat([held, value]);
   }
-  const take = (length: number): Buffer => {
-    const taken = rest.subarray(0, length);
-    rest = rest.subarray(length);
-    return taken;
-  };
-  return {
-    async bytes(length: number): Promise<Buffer> {
-      while (rest.length < length) await fill();
-      return take(length);
-    },
-    /** Yields what comes before a delimiter, and passes the delimiter. */
-    async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
-      for (;;) {
-        const at = rest.indexOf(delimiter);
-        // Less than a delimiter may be the beginning of one.
-        const known = at >= 0 ? at : rest.length - delimiter.length + 1;
-        if (known > 0) yield take(known);
-        if (at >= 0) {
-          take(delimiter.length);
-          return;
-        }
-        await fill();
+
+  /** Yields the bytes up to the next delimiter, which it skips. */
+  async function* content(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const at = held.indexOf(delimiter);
+      const sure = at >= 0 ? at : Math.max(0, held.length - delimiter.length + 1);
+      const part = held.subarray(0, sure);
+      held = held.subarray(at >= 0 ? at + delimiter.length : sure);
+      if (part.length > 0) yield part;
+      if (at >= 0) return;
+      await more();
+    }
+  }
+
+  /** Returns the text up to the next `end`, which it skips. */
+  async function textUntil(end: string): Promise<string> {
+    for (;;) {
+      const at = held.indexOf(end);
+      if (at > HEAD_BYTES || (at < 0 && held.length > HEAD_BYTES)) throw malformed();
+      if (at >= 0) {
+        const text = held.subarray(0, at).toString('utf8');
+        held = held.subarray(at + end.length);
+        return text;
       }
-    },
-  };
+      await more();
+    }
+  }
+
+  /** Whether the delimiter that was skipped was the last. */
+  async function isEnd(): Promise<boolean> {
+    while (held.length < 2) await more();
+    return held.subarray(0, 2).equals(Buffer.from('--'));
+  }
+
+  try {
+    for await (const _preamble of content());
+    while (!(await isEnd())) {
+      // White space may follow the delimiter.
+      await textUntil('\r\n');
+      const part = { ...headOf(await textUntil('\r\n\r\n')), content: content() };
+      yield part;
+      for await (const _unread of part.content);
+    }
+    while ((await source.next()).done !== true);
+  } finally {
+    await source.return?.();
+  }
 }
 
 /** Reads content to its end. @throws ServiceError body_too_large */
@@ -82,32 +120,4 @@ export async function contentOf(content: AsyncIterable<Buffer>, limit: number): 
     read.push(chunk);
   }
   return Buffer.concat(read);
-}
-
-/**
- * Yields the parts of a multipart form (RFC 7578) as they arrive. No parser is kept in the packages of this project; this one reads
- * what browsers send: no preamble, and each part with a quoted name.
- *
- * @throws ServiceError malformed_json
- */
-export async function* partsOf(chunks: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<Part> {
-  const source = chunks[Symbol.asyncIterator]();
-  const reader = createReader(source);
-  const delimiter = Buffer.from(`${LINE_END}--${boundary}`);
-  try {
-    const first = await reader.bytes(delimiter.length - LINE_END.length);
-    if (!first.equals(delimiter.subarray(LINE_END.length))) throw malformed();
-    for (;;) {
-      const next = (await reader.bytes(LINE_END.length)).toString('latin1');
-      if (next === '--') return;
-      if (next !== LINE_END) throw malformed();
-      const head = await contentOf(reader.until(HEAD_END), HEAD_BYTES);
-      const content = reader.until(delimiter);
-      yield { ...namesOf(head.toString()), content };
-      for await (const _skipped of content);
-    }
-  } finally {
-    // Not awaited, because the body may still be arriving; its reader has a time limit of its own.
-    Promise.resolve(source.return?.()).catch(() => undefined);
-  }
 }

@@ -101,7 +101,12 @@ export function problems(log: Logger, metrics: Pick<ApiMetrics, 'request' | 'pha
     }
     drainRequest(ctx.req, ctx.res);
     const body = limitSending(ctx.res, ctx.body, holderOf(ctx));
-    if (body !== ctx.body) ctx.body = body;
+    if (body !== ctx.body) {
+      const length = ctx.res.getHeader('Content-Length');
+      ctx.body = body;
+      // Koa removes the length with the earlier body.
+      if (length !== undefined) ctx.res.setHeader('Content-Length', length);
+    }
     const ms = performance.now() - ctx.state.arrivedAt;
     metrics.request(ctx, ms / 1000);
     const { call } = ctx.state;

@@ -4,6 +4,7 @@ import { createResolver } from '../../egress/resolver.ts';
 import { allowHost } from '../../schemas/formats/allow.ts';
 import { createResults, deleteStored, mongodbPieces } from '../../store/calls/results.ts';
 import { createUnchargedCalls } from '../../store/calls/unchargedCalls.ts';
+import type { Files } from '../../store/files/files.ts';
 import { createCallbackSecrets } from '../../store/jobs/callbackSecrets.ts';
 import { createJobs } from '../../store/jobs/jobs.ts';
 import { createJobStorage } from '../../store/jobs/storedBytes.ts';
@@ -26,13 +27,14 @@ interface Services {
   replaySlots: ReplaySlots;
   uploads: UploadLimit;
   sessions: Sessions;
+  files: Files;
 }
 
 /** Creates jobs: calls whose result waits in the store. */
 export function createJobsArea(core: ApiCore, services: Services) {
   const { env, log, registry, store, client, keyring, accounts, apiKeys, limits, ports, publicUrl, onError } =
     core;
-  const { toolCallService, workflow, replaySlots, uploads, sessions } = services;
+  const { toolCallService, workflow, replaySlots, uploads, sessions, files } = services;
   const { rateLimit, onFailure } = limits;
   const { attention } = core;
   const storage = createJobStorage(store, env.RATE_LIMIT);
@@ -47,6 +49,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
   const jobService = createJobService({
     toolCallService,
     jobs: createJobs(store),
+    files,
     storage,
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, (paused) =>
       log.warn(paused, 'too many calls without a charge; the account is paused'),

@@ -6,10 +6,12 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSemaphorePerHolder } from '../../platform/semaphores.ts';
 import type { Env } from '../../schemas/env.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
+import { fileIdOf, fileNotFound } from '../../schemas/formats/fileSource.ts';
 import { type JobRow, type JobState, MAX_OPEN_JOBS } from '../../schemas/jobs.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import type { ResultReference, Results } from '../../store/calls/results.ts';
 import type { UnchargedCalls } from '../../store/calls/unchargedCalls.ts';
+import type { Files } from '../../store/files/files.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
 import { JOB_WAIT_MS, type Jobs } from '../../store/jobs/jobs.ts';
@@ -58,6 +60,7 @@ export interface JobService {
 interface Dependencies {
   toolCallService: Pick<ToolCallService, 'admitLater'>;
   jobs: Jobs;
+  files: Pick<Files, 'find'>;
   storage: JobStorage;
   uncharged: UnchargedCalls;
   results: Results;
@@ -124,10 +127,18 @@ export function createJobService(deps: Dependencies): JobService {
       });
   }
 
+  /** Checks that the account has the uploaded file that the input names. @throws ServiceError not_found */
+  async function assertFile({ caller, tool, input }: JobRequest): Promise<void> {
+    const id = fileIdOf(tool, input);
+    if (id === null) return;
+    if ((await retryStore(() => deps.files.find(caller.account._id, id))) === null) throw fileNotFound();
+  }
+
   async function insert(request: JobRequest, canonical: string): Promise<{ job: JobDoc; created: boolean }> {
     const { caller, tool, input, idempotencyKey, requestId, callbackUrl, metadata } = request;
     const { account, key } = caller;
     const id = randomUUID();
+    const fileId = fileIdOf(tool, input);
     const json = Buffer.from(JSON.stringify(input));
     const expiresAt = new Date(Date.now() + INPUT_KEPT_MS);
     await storage.add(account._id, json.length);
@@ -141,6 +152,7 @@ export function createJobService(deps: Dependencies): JobService {
       requestId,
       policy: jobPolicyOf(tool, tool.actsOnWorld?.(input) ?? false, deps.limits),
       input: stored,
+      ...(fileId !== null && { fileId }),
       metadata: metadata === null ? null : JSON.stringify(metadata),
       baseUrl: deps.publicUrl(),
       createdAt: new Date(),
@@ -167,6 +179,7 @@ export function createJobService(deps: Dependencies): JobService {
         idempotencyKey === null ? null : await retryStore(() => jobs.findByKey(accountId, idempotencyKey));
       if (earlier !== null) return replay(earlier, canonical);
       deps.toolCallService.admitLater(request);
+      await assertFile(request);
       await assertRoom(accountId);
       if (callbackUrl !== null) await checkReceiverUrl(deps.egress, callbackUrl, '/callbackUrl');
       const { job, created } = await insert(request, canonical);

@@ -5,13 +5,14 @@ import type { OauthServer } from '../auth/oauthServer.ts';
 import type { Outages } from '../calls/outages.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
+import type { FilesArea } from '../files/area.ts';
 import type { State } from '../http/context.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
 import type { PaidCalls } from '../topUps/paidCalls.ts';
 import { mcpRoutes } from './mcpRoutes.ts';
 import { createMcpServers } from './mcpServer.ts';
 
-interface Services {
+interface Services extends Pick<FilesArea, 'linkFile'> {
   oauth: OauthServer;
   connections: Connections;
   toolCallService: ToolCallService;
@@ -24,7 +25,7 @@ interface Services {
 export const createMcpArea = (core: ApiCore, services: Services) => ({
   routes(router: Router<State>) {
     const { env, log, registry, accounts, apiKeys, lists, limits } = core;
-    const { oauth, connections, toolCallService, paidCalls, outages, uploads } = services;
+    const { oauth, connections, toolCallService, paidCalls, outages, uploads, linkFile } = services;
     mcpRoutes(router, {
       registry,
       outages,
@@ -47,6 +48,7 @@ export const createMcpArea = (core: ApiCore, services: Services) => ({
         lists,
         toolCallService,
         paidCalls,
+        linkFile,
         outages,
         rateLimit: limits.rateLimit,
         attention: core.attention,

@@ -16,6 +16,7 @@ import type { Attention } from '../calls/attention.ts';
 import type { Outages } from '../calls/outages.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import { IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../calls/toolCall.ts';
+import type { FilesArea } from '../files/area.ts';
 import type { Context } from '../http/context.ts';
 import { toServiceError } from '../http/problem.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
@@ -42,6 +43,7 @@ interface Dependencies {
   lists: Lists;
   toolCallService: ToolCallService;
   paidCalls: PaidCalls;
+  linkFile: FilesArea['linkFile'];
   outages: Outages;
   rateLimit: TakeTokens;
   attention: Pick<Attention, 'refused'>;
@@ -75,7 +77,7 @@ function offerNothingElse(server: Server): void {
  * validation, workflow, charge and refund as calls through the HTTP API.
  */
 export function createMcpServers(deps: Dependencies) {
-  const { registry, toolCallService, paidCalls, outages, rateLimit, attention, log } = deps;
+  const { registry, toolCallService, paidCalls, linkFile, outages, rateLimit, attention, log } = deps;
 
   /** Returns the result of a refused call, with a challenge if it can be paid. @throws ProtocolError as `offerPayment` */
   function refuse(
@@ -114,8 +116,8 @@ export function createMcpServers(deps: Dependencies) {
     if ('error' in ending)
       return refuse(ctx, tool, ending.error, outcome.requestId, credential !== undefined);
     let result: CallToolResult | undefined;
-    await deliver(ctx.res, outcome, () => {
-      result = callResult(tool, ending.output, outcome);
+    await deliver(ctx.res, outcome, async () => {
+      result = await callResult(tool, ending.output, outcome, (file) => linkFile(outcome.callId, file));
     });
     if (result === undefined) throw new TypeError('the result was not built');
     return receipt === null ? result : withReceipt(result, receipt);

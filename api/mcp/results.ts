@@ -2,6 +2,7 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import { isRetryable, type ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { ProducedFile } from '../../store/files/links.ts';
 import type { Answer } from '../calls/toolCall.ts';
 import { problemBody } from '../http/problem.ts';
 import { remedyInWords } from '../openapi/remedies.ts';
@@ -38,23 +39,37 @@ const IMAGES: Readonly<Record<string, RegExp>> = {
 const IMAGE_CHARACTERS = 5_000_000;
 const IMAGE_PIXELS = 8000;
 const TOO_LARGE =
-  'The image is too large for a model and is therefore attached as a resource. To see it, request a smaller one.';
+  'The image is too large for a model and is therefore attached as a file. To see it, request a smaller one.';
 
 const fitsModel = (data: string, { width, height }: Fields): boolean =>
   data.length <= IMAGE_CHARACTERS && [width, height].every((edge) => !(Number(edge) > IMAGE_PIXELS));
 
-/** Creates the content with the file of a result: an image, or an embedded resource. `data` is base64. */
-function fileContent(
+/** Largest file in bytes that is embedded: a model can do nothing with it, and clients keep it in the conversation. */
+const EMBEDDED_BYTES = 100 * 1024;
+
+/** Stores a file and returns its address. */
+type LinkFile = (file: ProducedFile) => Promise<string>;
+
+/** Creates the content with the file of a result: an image, an embedded resource, or a link to a large file. `data` is base64. */
+async function fileContent(
   fields: Fields,
   data: string,
   mimeType: string,
   name: string,
   requestId: string,
-): ContentBlock[] {
+  linkFile: LinkFile,
+): Promise<ContentBlock[]> {
   const isImage = IMAGES[mimeType]?.test(data) === true;
   if (isImage && fitsModel(data, fields)) return [{ type: 'image', data, mimeType }];
-  const uri = `result://${requestId}/${encodeURIComponent(name)}`;
-  const resource: ContentBlock = { type: 'resource', resource: { uri, mimeType, blob: data } };
+  const bytes = Buffer.from(data, 'base64');
+  // A file that cannot be stored is embedded.
+  const link =
+    bytes.length > EMBEDDED_BYTES ? await linkFile({ bytes, type: mimeType, name }).catch(() => null) : null;
+  const uri = link ?? `result://${requestId}/${encodeURIComponent(name)}`;
+  const resource: ContentBlock =
+    link === null
+      ? { type: 'resource', resource: { uri, mimeType, blob: data } }
+      : { type: 'resource_link', uri, mimeType, name };
   return isImage ? [resource, textOf(TOO_LARGE)] : [resource];
 }
 
@@ -63,7 +78,12 @@ function fileContent(
  *
  * @param json the stored output of the tool
  */
-export function callResult(tool: ToolDefinition, json: string | Buffer, outcome: Answer): CallToolResult {
+export async function callResult(
+  tool: ToolDefinition,
+  json: string | Buffer,
+  outcome: Answer,
+  linkFile: LinkFile,
+): Promise<CallToolResult> {
   const output: unknown = JSON.parse(json.toString());
   if (!isRecord(output)) throw new TypeError(`the output of ${tool.name} is not an object`);
   const meta = {
@@ -74,15 +94,24 @@ export function callResult(tool: ToolDefinition, json: string | Buffer, outcome:
     replayed: outcome.replayed,
   };
   const { raw, optionalFile } = tool;
-  const withFile = (fields: Fields, data: unknown, mimeType: string, name: string): CallToolResult => {
+  const withFile = async (
+    fields: Fields,
+    data: unknown,
+    mimeType: string,
+    name: string,
+  ): Promise<CallToolResult> => {
     const result = fieldsResult(fields, meta);
-    const file = fileContent(fields, String(data), mimeType, name, outcome.requestId);
+    const file = await fileContent(fields, String(data), mimeType, name, outcome.requestId, linkFile);
     return { ...result, content: [...file, ...result.content] };
   };
   if (raw !== undefined) {
     const { [raw.data]: data, ...fields } = output;
     const named = raw.fileName === undefined ? undefined : output[raw.fileName];
-    return withFile(fields, data, String(output[raw.mimeType]), String(named ?? tool.name));
+    const [mimeType, name] = [String(output[raw.mimeType]), String(named ?? tool.name)];
+    if (typeof data === 'string') return withFile(fields, data, mimeType, name);
+    const link: ContentBlock = { type: 'resource_link', uri: String(fields.fileUrl), mimeType, name };
+    const result = fieldsResult(fields, meta);
+    return { ...result, content: [link, ...result.content] };
   }
   const mimeType = optionalFile?.mimeTypeOf(output) ?? null;
   if (optionalFile === undefined || mimeType === null) return fieldsResult(output, meta);

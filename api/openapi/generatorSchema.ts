@@ -12,6 +12,7 @@ import {
   refusal,
 } from '../../schemas/accountRows.ts';
 import { batch, batchCallback, manifest, newBatchBody, resumeBody } from '../../schemas/batches.ts';
+import { file } from '../../schemas/files.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { callbackRotation, callbackSecret, job, newJobBody } from '../../schemas/jobs.ts';
 import { callReceipt } from '../../schemas/receipts.ts';
@@ -54,6 +55,7 @@ const NAMED: Readonly<Record<string, object>> = {
   BatchResumption: resumeBody,
   BatchManifest: manifest,
   BatchCallback: batchCallback,
+  UploadedFile: file,
   CallbackSecret: callbackSecret,
   CallbackRotation: callbackRotation,
   AccountEvent: event,

@@ -20,7 +20,12 @@ export const HEADERS: Json = {
     schema: { type: 'string', const: 'true' },
   },
   'Retry-After': count('Seconds to wait before a retry.'),
-  'WWW-Authenticate': text('Always `Bearer`.'),
+  'WWW-Authenticate': text(
+    'With 401 `Bearer`. With `insufficient_credits` a challenge of the scheme `Payment`, if the owner permits programs to buy credits.',
+  ),
+  'Payment-Receipt': text(
+    'Present if the request has paid for credits: the receipt of the scheme `Payment`, JSON in base64url.',
+  ),
 };
 
 /** Headers of every response. */

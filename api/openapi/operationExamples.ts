@@ -12,6 +12,7 @@ const LATER = '2026-11-03T14:30:12.480Z';
 export const ITEM_EXAMPLES = {
   batches: 'batch_3f0c5b7e-1d2a-4e8b-9c64-7a5f0e2d8b31',
   calls: 'call_7d1f5a52-0c9b-4c3e-8a76-2f0e9d4b1c35',
+  files: 'file_2c1d9c0e-5b6f-4a3d-8e71-0f9b6a4d3c25',
   jobs: 'call_7d1f5a52-0c9b-4c3e-8a76-2f0e9d4b1c35',
   keys: 'key_0b8f6c1e-6f0e-4f7e-9a52-3b1d5c0e8f11',
   webhooks: 'whe_5d0c2c9e-7f0b-4b5e-8d37-4f2a8e9b6c10',
@@ -140,6 +141,14 @@ const job: Json = {
 };
 const queuedJob: Json = { ...job, state: 'queued', startedAt: null, endedAt: null, charged: 0 };
 
+const file: Json = {
+  id: ITEM_EXAMPLES.files,
+  sizeBytes: 48_213,
+  sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+  type: 'application/pdf',
+  expiresAt: LATER,
+};
+
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw…';
 
 /** Examples by operationId; the reference shows them, and a test compares them with the schemas. */
@@ -160,6 +169,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
       hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     },
   },
+  createFile: { response: file },
+  getFile: { response: file },
   getCallbackSecret: { response: { secret: SECRET, nextSecret: null, nextFrom: null } },
   rotateCallbackSecret: {
     request: { force: false },
@@ -175,6 +186,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
       lowThreshold: 25,
       monthlyAllowance: 0,
       jobs: { open: 2, maxOpen: 1000, storedBytes: 1_284_096, maxStoredBytes: 1_073_741_824 },
+      files: { count: 1, storedBytes: 48_213, maxStoredBytes: 1_073_741_824 },
     },
   },
   listCalls: { response: page(call) },

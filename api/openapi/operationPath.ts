@@ -1,7 +1,7 @@
 import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
-import { COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
+import { BINARY, COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
 import { ITEM_EXAMPLES, OPERATION_EXAMPLES } from './operationExamples.ts';
 import { problemResponses, type SharedResponses } from './problems.ts';
 
@@ -11,6 +11,7 @@ type Json = Record<string, unknown>;
 const ITEMS: Readonly<Record<string, { name: string; example: string }>> = {
   batches: { name: 'batch', example: ITEM_EXAMPLES.batches },
   calls: { name: 'call', example: ITEM_EXAMPLES.calls },
+  files: { name: 'file', example: ITEM_EXAMPLES.files },
   jobs: { name: 'job', example: ITEM_EXAMPLES.jobs },
   keys: { name: 'API key', example: ITEM_EXAMPLES.keys },
   webhooks: { name: 'webhook endpoint', example: ITEM_EXAMPLES.webhooks },
@@ -55,9 +56,20 @@ function success({ id, success: { status, schema, alsoAs = [], only } }: Operati
   return { [status]: { description: SUCCESS[status], headers, content } };
 }
 
+/** The request body of an operation that takes a file. */
+const UPLOAD = {
+  required: true,
+  content: {
+    'application/octet-stream': BINARY,
+    'multipart/form-data': {
+      schema: { type: 'object', properties: { file: BINARY.schema }, required: ['file'] },
+    },
+  },
+} as const;
+
 /** The operation object of an operation that is not a tool call, under its method. */
 export function operationPath(operation: Operation, shared: SharedResponses): Json {
-  const { id, method, path, summary, description, tag, auth, body, bodyAlsoAs = [] } = operation;
+  const { id, method, path, summary, description, tag, auth, body, bodyAlsoAs = [], upload } = operation;
   return {
     [method]: {
       operationId: id,
@@ -80,6 +92,7 @@ export function operationPath(operation: Operation, shared: SharedResponses): Js
               },
             },
           }),
+      ...(upload === true && { requestBody: UPLOAD }),
       responses: {
         ...success(operation),
         ...problemResponses(codesOfOperation(operation), COMMON_HEADERS, shared),

@@ -1,4 +1,5 @@
 import { creditsOf } from '../../schemas/callErrors.ts';
+import { LINK_FIELDS } from '../../schemas/formats/linkOutput.ts';
 import { type PropertySchema, secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { kebab } from '../calls/answer.ts';
 import { codesOfTool } from './codes.ts';
@@ -34,7 +35,7 @@ function mediaTypes(schema: PropertySchema | undefined): string[] {
 const rawHeaders = ({ output, raw }: ToolDefinition): Json =>
   Object.fromEntries([
     ...Object.entries(output.properties)
-      .filter(([field]) => field !== raw?.data)
+      .filter(([field]) => field !== raw?.data && !Object.hasOwn(LINK_FIELDS, field))
       .map(([field, { description }]) => [
         `X-Result-${kebab(field)}`,
         {
@@ -76,6 +77,25 @@ function success(tool: ToolDefinition): Json {
   };
 }
 
+/** The body of a tool that reads a file as a form, with the file itself instead of `fileUrl`; nothing for other tools. */
+function formContent({ input: { properties, required } }: ToolDefinition): Json {
+  const { fileUrl, ...others } = properties;
+  if (fileUrl === undefined) return {};
+  const file = { ...BINARY.schema, description: 'The file, instead of `fileUrl`.' };
+  return {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        properties: Object.fromEntries([
+          ['file', file],
+          ...Object.entries(others).map(([name, property]) => [name, forGenerators(property)]),
+        ]),
+        required: ['file', ...required.filter((name) => name !== 'fileUrl')],
+      },
+    },
+  };
+}
+
 /** Whether jobs can call the tool: the input of a job is stored, and secrets never are. */
 const isJob = (tool: ToolDefinition): boolean => secretFields(tool).length === 0;
 
@@ -103,6 +123,7 @@ export const toolPath = (tool: ToolDefinition, shared: SharedResponses): Json =>
           schema: { $ref: `#/components/schemas/${inputName(tool)}` },
           examples: examples(tool, 'input'),
         },
+        ...formContent(tool),
       },
     },
     responses: { 200: success(tool), ...problemResponses(codesOfTool(tool), TOOL_HEADERS, shared) },

@@ -21,7 +21,7 @@ const DAY = /^(\d{4}-\d{2}-\d{2})(?:: (.+))?$/;
  *
  * @throws if a section has no date
  */
-export function changesOf(markdown: string): Change[] {
+function changesOf(markdown: string): Change[] {
   const [, ...sections] = markdown.split(/^## /m);
   return sections.flatMap((section) => {
     const [heading = '', ...lines] = section.split('\n');

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import type { ErrorCode } from '../../schemas/errors.ts';
+import { suggestedName } from '../../schemas/formats/fileType.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
 import { moneyOf } from '../billing/prices.ts';
-import { EXTENSIONS } from '../calls/answer.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { callSnippets, fileSnippet } from '../dashboard/components/snippets.ts';
 import { paragraphs } from '../dashboard/components/text.ts';
@@ -75,7 +75,7 @@ function savingOf(tool: ToolDefinition, baseUrl: string): string | null {
   const [mimeType] = mimeTypes(tool);
   const [example] = tool.examples;
   if (mimeType === undefined || example === undefined) return null;
-  const name = `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
+  const name = suggestedName(tool.name, mimeType);
   return fileSnippet({ tool, input: example.input, baseUrl }, { name, mimeType });
 }
 

@@ -204,11 +204,13 @@ type HtmlToImageInput struct {
 	Device *string `json:"device,omitempty"`
 	// User agent of the browser (printable ASCII). Overrides the user agent of the emulated device.
 	UserAgent *string `json:"userAgent,omitempty"`
+	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	Output *string `json:"output,omitempty"`
 }
 
 // HtmlToImageOutput is the output of html-to-image.
 type HtmlToImageOutput struct {
-	// File in base64, without a data URI prefix.
+	// File in base64, without a data URI prefix. Null with `output: "link"`.
 	FileBase64 string `json:"fileBase64"`
 	// MIME type of the file.
 	MimeType string `json:"mimeType"`
@@ -218,6 +220,10 @@ type HtmlToImageOutput struct {
 	Height int `json:"height"`
 	// Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total.
 	Truncated bool `json:"truncated"`
+	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl,omitempty"`
+	// Only with `fileUrl`: when the address ends.
+	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
 }
 
 // HttpRequestInput is the input of http-request.
@@ -261,15 +267,17 @@ type HttpRequestOutput struct {
 
 // ImageUpscaleInput is the input of image-upscale.
 type ImageUpscaleInput struct {
-	// Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password.
+	// Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
 	FileUrl string `json:"fileUrl"`
 	// Enlargement factor of width and height: 2 or 4.
 	Factor *int `json:"factor,omitempty"`
+	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	Output *string `json:"output,omitempty"`
 }
 
 // ImageUpscaleOutput is the output of image-upscale.
 type ImageUpscaleOutput struct {
-	// Image in base64, without a data URI prefix.
+	// Image in base64, without a data URI prefix. Null with `output: "link"`.
 	FileBase64 string `json:"fileBase64"`
 	// MIME type of the output: that of the source, or `image/png` for a BMP.
 	MimeType string `json:"mimeType"`
@@ -281,11 +289,15 @@ type ImageUpscaleOutput struct {
 	Losses []string `json:"losses"`
 	// Enlargement factor that was applied.
 	Factor int `json:"factor"`
+	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl,omitempty"`
+	// Only with `fileUrl`: when the address ends.
+	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
 }
 
 // PdfMetadataInput is the input of pdf-metadata.
 type PdfMetadataInput struct {
-	// Absolute http or https URL of a PDF. At most 8 KB, without user name and password.
+	// Absolute http or https URL of a PDF. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
 	FileUrl string `json:"fileUrl"`
 }
 
@@ -385,16 +397,22 @@ type QrGenerateInput struct {
 	Size *int `json:"size,omitempty"`
 	// Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data.
 	ErrorCorrection *string `json:"errorCorrection,omitempty"`
+	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	Output *string `json:"output,omitempty"`
 }
 
 // QrGenerateOutput is the output of qr-generate.
 type QrGenerateOutput struct {
-	// PNG in base64, without a data URI prefix.
+	// PNG in base64, without a data URI prefix. Null with `output: "link"`.
 	ImageBase64 string `json:"imageBase64"`
 	// Always `image/png`.
 	MimeType string `json:"mimeType"`
 	// Edge length of the image in pixels.
 	Size int `json:"size"`
+	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl,omitempty"`
+	// Only with `fileUrl`: when the address ends.
+	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
 }
 
 // SeoMetaInput is the input of seo-meta.
@@ -758,7 +776,7 @@ type SslCheckOutput struct {
 
 // WatermarkImageInput is the input of watermark-image.
 type WatermarkImageInput struct {
-	// Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password.
+	// Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
 	FileUrl string `json:"fileUrl"`
 	// Watermark text. It has at most 200 user-perceived characters (a flag, or a letter with its accents, counts as one) and 4000 code points. Line breaks start a new line.
 	Text string `json:"text"`
@@ -766,11 +784,13 @@ type WatermarkImageInput struct {
 	Opacity *float64 `json:"opacity,omitempty"`
 	// Position of the text; `tile` repeats it over the whole image in offset rows.
 	Position *string `json:"position,omitempty"`
+	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	Output *string `json:"output,omitempty"`
 }
 
 // WatermarkImageOutput is the output of watermark-image.
 type WatermarkImageOutput struct {
-	// Image in base64, without a data URI prefix.
+	// Image in base64, without a data URI prefix. Null with `output: "link"`.
 	FileBase64 string `json:"fileBase64"`
 	// MIME type of the output, which is that of the source.
 	MimeType string `json:"mimeType"`
@@ -780,6 +800,10 @@ type WatermarkImageOutput struct {
 	SizeBytes int `json:"sizeBytes"`
 	// What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image.
 	Losses []string `json:"losses"`
+	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl,omitempty"`
+	// Only with `fileUrl`: when the address ends.
+	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
 }
 
 // WebScrapeInput is the input of web-scrape.
@@ -904,11 +928,13 @@ type WebsiteScreenshotInput struct {
 	FailOnStatus *bool `json:"failOnStatus,omitempty"`
 	// Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.
 	HideOverlays *bool `json:"hideOverlays,omitempty"`
+	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	Output *string `json:"output,omitempty"`
 }
 
 // WebsiteScreenshotOutput is the output of website-screenshot.
 type WebsiteScreenshotOutput struct {
-	// File in base64, without a data URI prefix.
+	// File in base64, without a data URI prefix. Null with `output: "link"`.
 	FileBase64 string `json:"fileBase64"`
 	// MIME type of the file.
 	MimeType string `json:"mimeType"`
@@ -926,12 +952,18 @@ type WebsiteScreenshotOutput struct {
 	StatusCode *int `json:"statusCode"`
 	// Number of requests that were blocked because they were for ads or trackers, or because their target is not public.
 	BlockedRequestCount int `json:"blockedRequestCount"`
+	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl,omitempty"`
+	// Only with `fileUrl`: when the address ends.
+	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
 }
 
 // WordToPdfInput is the input of word-to-pdf.
 type WordToPdfInput struct {
-	// Absolute http or https URL of the document. At most 8 KB, without user name and password.
+	// Absolute http or https URL of the document. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
 	FileUrl string `json:"fileUrl"`
+	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	Output *string `json:"output,omitempty"`
 }
 
 type WordToPdfOutputTextCheck struct {
@@ -950,7 +982,7 @@ type WordToPdfOutputReplacedFontsItem struct {
 
 // WordToPdfOutput is the output of word-to-pdf.
 type WordToPdfOutput struct {
-	// The PDF in base64, without a data URI prefix.
+	// The PDF in base64, without a data URI prefix. Null with `output: "link"`.
 	FileBase64 string `json:"fileBase64"`
 	// Always `application/pdf`.
 	MimeType string `json:"mimeType"`
@@ -964,6 +996,10 @@ type WordToPdfOutput struct {
 	ReplacedFonts []WordToPdfOutputReplacedFontsItem `json:"replacedFonts"`
 	// Characters for which no font was found, so that boxes are shown; at most 100.
 	UndrawnCharacters []string `json:"undrawnCharacters"`
+	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl,omitempty"`
+	// Only with `fileUrl`: when the address ends.
+	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
 }
 
 // Argon2Verify: Argon2 verify (3 credits). Verifies a password against a stored Argon2i, Argon2d or Argon2id hash in PHC string format. Version and cost parameters are read from the hash; a hash without a version is read as version 16, as in the reference decoder. Associated data in the hash (data=) is used. A hash that was made with a secret key (keyid=) never matches, because the service does not have the key. Limits: 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times passes. A costlier or malformed hash is refused as `invalid_input`. Hashes of version 16 take several times as long to verify as those of version 19.

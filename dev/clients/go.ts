@@ -32,7 +32,9 @@ function createWriter() {
       if (isRecord(schema.properties)) return `${isNullable ? '*' : ''}${declare(name, schema, '')}`;
       return `map[string]${typeOf(schema.additionalProperties, `${name}Value`)}`;
     }
-    return `${isNullable ? '*' : ''}${BASIC[type] ?? 'any'}`;
+    // A file that is returned under an address is an empty text.
+    const isFile = schema.contentEncoding === 'base64';
+    return `${isNullable && !isFile ? '*' : ''}${BASIC[type] ?? 'any'}`;
   }
 
   function declare(name: string, schema: Record<string, unknown>, about: string): string {

@@ -233,9 +233,10 @@ export function commandsFile({ tools }: Definitions): string {
     description: tool.description,
     hasSecrets,
     file: tool.raw ?? null,
-    options: Object.entries(tool.input.properties).map(([name, property]) =>
-      commandOption(name, property, tool.input.required),
-    ),
+    // The command saves files, and has an option of the same name for the path.
+    options: Object.entries(tool.input.properties)
+      .filter(([name]) => tool.raw === undefined || name !== 'output')
+      .map(([name, property]) => commandOption(name, property, tool.input.required)),
   }));
   return `${HEAD}
 import type { Command } from '../cli/command.ts';

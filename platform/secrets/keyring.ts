@@ -19,6 +19,8 @@ import { type MasterKey, parseMasterKeys } from '../../schemas/envValues.ts';
 export type Purpose =
   | 'temporal-payload'
   | 'result'
+  | 'file'
+  | 'link'
   | 'call-content'
   | 'vault'
   | 'call-start'

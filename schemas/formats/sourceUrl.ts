@@ -35,5 +35,11 @@ export const PAGE_ERRORS = [
   'unsupported_source',
 ] as const satisfies readonly ErrorCode[];
 
-/** Error codes of tools that download a file, in addition to those of every call. */
-export const FILE_ERRORS = [...PAGE_ERRORS, 'corrupt_source'] as const satisfies readonly ErrorCode[];
+/** Error codes of tools that read a file, in addition to those of every call. `not_found`: the uploaded file does not exist.
+ * `limit_reached`: the file that is sent with the call has no room. */
+export const FILE_ERRORS = [
+  ...PAGE_ERRORS,
+  'corrupt_source',
+  'not_found',
+  'limit_reached',
+] as const satisfies readonly ErrorCode[];

@@ -1,5 +1,6 @@
 import { changedImage } from '../formats/changedImage.ts';
-import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
+import { checkFileSource, fileSource } from '../formats/fileSource.ts';
+import { FILE_ERRORS } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -28,7 +29,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      fileUrl: sourceUrl('a PNG, JPEG, WebP or BMP image'),
+      fileUrl: fileSource('a PNG, JPEG, WebP or BMP image'),
       factor: {
         type: 'integer',
         enum: [2, 4],
@@ -63,6 +64,6 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'output_too_large'],
-  check: ({ fileUrl: url }) => checkSourceUrl('/fileUrl', url),
+  check: ({ fileUrl: url }) => checkFileSource(url),
   raw: { data: 'fileBase64', mimeType: 'mimeType', fileName: 'fileName' },
 });

@@ -1,4 +1,5 @@
-import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
+import { checkFileSource, fileSource } from '../formats/fileSource.ts';
+import { FILE_ERRORS } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 /** Maximum size of the PDF in bytes, after its Content-Encoding has been decoded. */
@@ -40,7 +41,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      fileUrl: sourceUrl('a PDF'),
+      fileUrl: fileSource('a PDF'),
     },
     required: ['fileUrl'],
     additionalProperties: false,
@@ -114,5 +115,5 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'deadline_exceeded'],
-  check: (input) => checkSourceUrl('/fileUrl', input.fileUrl),
+  check: (input) => checkFileSource(input.fileUrl),
 });

@@ -1,6 +1,7 @@
 import type { Fault } from '../errors.ts';
 import { changedImage } from '../formats/changedImage.ts';
-import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
+import { checkFileSource, fileSource } from '../formats/fileSource.ts';
+import { FILE_ERRORS } from '../formats/sourceUrl.ts';
 import { countGraphemes } from '../formats/text.ts';
 import { defineTool } from '../tool.ts';
 
@@ -44,7 +45,7 @@ export default defineTool({
   input: {
     type: 'object',
     properties: {
-      fileUrl: sourceUrl('a PNG, JPEG or WebP image'),
+      fileUrl: fileSource('a PNG, JPEG or WebP image'),
       text: {
         type: 'string',
         minLength: 1,
@@ -97,6 +98,6 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'output_too_large'],
-  check: ({ fileUrl: url, text }) => [...checkSourceUrl('/fileUrl', url), ...checkText(text)],
+  check: ({ fileUrl: url, text }) => [...checkFileSource(url), ...checkText(text)],
   raw: { data: 'fileBase64', mimeType: 'mimeType', fileName: 'fileName' },
 });

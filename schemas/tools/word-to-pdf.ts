@@ -1,5 +1,6 @@
 import { exampleFile } from '../formats/exampleFile.ts';
-import { checkSourceUrl, FILE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
+import { checkFileSource, fileSource } from '../formats/fileSource.ts';
+import { FILE_ERRORS } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
 export default defineTool({
@@ -24,7 +25,7 @@ export default defineTool({
   limits: { workMs: 60_000, attempts: 2 },
   input: {
     type: 'object',
-    properties: { fileUrl: sourceUrl('the document') },
+    properties: { fileUrl: fileSource('the document') },
     required: ['fileUrl'],
     additionalProperties: false,
   },
@@ -106,6 +107,6 @@ export default defineTool({
     },
   ],
   errors: [...FILE_ERRORS, 'output_too_large', 'tool_unavailable', 'deadline_exceeded'],
-  check: ({ fileUrl }) => checkSourceUrl('/fileUrl', fileUrl),
+  check: ({ fileUrl }) => checkFileSource(fileUrl),
   raw: { data: 'fileBase64', mimeType: 'mimeType', fileName: 'fileName' },
 });

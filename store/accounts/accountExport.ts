@@ -6,6 +6,7 @@ import type { TopUpDoc } from '../billing/topUpDocs.ts';
 import type { AutoTopUpDoc, TopUpRunDoc } from '../billing/topUpRunDocs.ts';
 import type { CallContentDoc, CallDoc } from '../calls/callDocs.ts';
 import type { RefusalDoc } from '../calls/refusalDocs.ts';
+import type { FileDoc } from '../files/fileDocs.ts';
 import type { JobDoc } from '../jobs/jobDocs.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
 import { copyJournal } from '../ledger/copyJournal.ts';
@@ -23,6 +24,7 @@ export interface AccountCursors {
   calls(): FindCursor<CallDoc>;
   /** The calls whose input and output are kept. */
   contents(): FindCursor<Pick<CallContentDoc, '_id'>>;
+  files(): FindCursor<FileDoc>;
   jobs(): FindCursor<JobDoc>;
   /** The batches that have been accepted. */
   batches(): FindCursor<BatchDoc>;
@@ -53,6 +55,7 @@ export async function openAccountCursors(store: Store, accountId: string): Promi
         .batchSize(BATCH)
         .project<{ _id: string }>({ _id: 1 }),
     calls: () => store.calls.find({ accountId }).sort({ startedAt: -1, _id: -1 }).batchSize(BATCH),
+    files: () => store.files.find({ accountId }).sort({ expiresAt: -1 }).batchSize(BATCH),
     jobs: () => store.jobs.find({ accountId }).sort({ createdAt: -1, _id: -1 }).batchSize(BATCH),
     batches: () =>
       store.batches

@@ -93,7 +93,7 @@ const MAX_ALERTS = 10;
 /** Leaves out the fields of an `AccountDoc` that an `Account` does not have. */
 const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
 
-/** Id of the document of a grant. */
+/** Id of the document of a grant: the same grant is applied once. */
 export const grantId = ({
   accountId,
   type,

@@ -27,7 +27,7 @@ const DIGITS = 6;
  * The tax that a gross amount contains, in hundredths of the currency unit; half of one is rounded up. The sums are exact,
  * because amounts are at most 10^8.
  */
-export const taxIn = (gross: number, rate: number): number =>
+const taxIn = (gross: number, rate: number): number =>
   Math.floor((2 * gross * rate + WHOLE + rate) / (2 * (WHOLE + rate)));
 
 /**

@@ -12,17 +12,14 @@ export interface SavedCard {
  * Stripe, for example because the card was removed there. `unreachable`: Stripe did not answer for a day. `limit`: the ceiling of
  * the month. `pack`: the pack is no longer on sale at the price to which the owner agreed. `card`: no card is saved.
  */
-export const TOP_UP_FAILURES = [
-  'declined',
-  'authentication',
-  'refused',
-  'unreachable',
-  'limit',
-  'pack',
-  'card',
-] as const;
-
-export type TopUpFailure = (typeof TOP_UP_FAILURES)[number];
+export type TopUpFailure =
+  | 'declined'
+  | 'authentication'
+  | 'refused'
+  | 'unreachable'
+  | 'limit'
+  | 'pack'
+  | 'card';
 
 /** The automatic top-ups of an account; the document's id is the id of the account. */
 export interface AutoTopUpDoc {

@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import { monthOf } from '../ledger/allowance.ts';
 import type { Store } from '../mongo/mongo.ts';
-import type { AutoTopUpDoc, SavedCard, TopUpRunDoc, TopUpFailure } from './topUpRunDocs.ts';
+import type { AutoTopUpDoc, SavedCard, TopUpFailure, TopUpRunDoc } from './topUpRunDocs.ts';
 
 /** Number of failed payments in a row after which automatic top-ups are switched off. */
 export const MAX_DECLINES = 3;

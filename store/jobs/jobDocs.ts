@@ -31,6 +31,8 @@ export interface JobDoc {
   input: ResultReference | null;
   /** The input of a row of a batch, if it is small: encrypted, in base64. Removed when the row ends. */
   sealedInput?: string;
+  /** Id of the uploaded file that the input names; missing if it names none. */
+  fileId?: string;
   /** Texts of the caller as JSON; null if there are none. */
   metadata: string | null;
   callback: CallbackDoc | null;

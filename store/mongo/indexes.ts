@@ -14,6 +14,7 @@ import {
   RESULT_INDEXES,
 } from '../calls/callDocs.ts';
 import { REFUSAL_DAY_INDEXES, REFUSAL_INDEXES } from '../calls/refusalDocs.ts';
+import { FILE_INDEXES } from '../files/fileDocs.ts';
 import { JOB_INDEXES } from '../jobs/jobDocs.ts';
 import { API_KEY_INDEXES, BUCKET_INDEXES } from '../keys/keyDocs.ts';
 import { OAUTH_CLIENT_INDEXES, OAUTH_CONSENT_INDEXES, OAUTH_TOKEN_INDEXES } from '../keys/oauthDocs.ts';
@@ -110,6 +111,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.apiProcesses.createIndexes(API_PROCESS_INDEXES),
     store.results.createIndexes(RESULT_INDEXES),
     store.callContents.createIndexes(CALL_CONTENT_INDEXES),
+    store.files.createIndexes(FILE_INDEXES),
     store.jobs.createIndexes(JOB_INDEXES),
     store.batches.createIndexes(BATCH_INDEXES),
     store.batchCallbacks.createIndexes(BATCH_CALLBACK_INDEXES),

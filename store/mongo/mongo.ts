@@ -20,6 +20,7 @@ import type { AutoTopUpDoc, TopUpRunDoc } from '../billing/topUpRunDocs.ts';
 import type { UsageDayDoc } from '../billing/usageDocs.ts';
 import type { ApiProcessDoc, CallContentDoc, CallDoc, ResultPieceDoc } from '../calls/callDocs.ts';
 import type { RefusalDayDoc, RefusalDoc } from '../calls/refusalDocs.ts';
+import type { FileDoc } from '../files/fileDocs.ts';
 import type { CallbackSecretDoc, JobDoc } from '../jobs/jobDocs.ts';
 import type { ApiKeyDoc, BucketDoc } from '../keys/keyDocs.ts';
 import type { OauthClientDoc, OauthConsentDoc, OauthTokenDoc } from '../keys/oauthDocs.ts';
@@ -68,6 +69,7 @@ export interface Store extends Transactions {
   usedCodes: Collection<UsedCodeDoc>;
   results: Collection<ResultPieceDoc>;
   callContents: Collection<CallContentDoc>;
+  files: Collection<FileDoc>;
   jobs: Collection<JobDoc>;
   batches: Collection<BatchDoc>;
   batchCallbacks: Collection<BatchCallbackDoc>;
@@ -166,6 +168,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     usedCodes: db.collection('usedCodes'),
     results: db.collection('results'),
     callContents: db.collection('callContents'),
+    files: db.collection('files'),
     jobs: db.collection('jobs'),
     batches: db.collection('batches'),
     batchCallbacks: db.collection('batchCallbacks'),

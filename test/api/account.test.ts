@@ -92,6 +92,7 @@ test('the account object has all documented fields', async (t) => {
     lowThreshold: 25,
     monthlyAllowance: 0,
     jobs: { open: 0, maxOpen: 1000, storedBytes: 0, maxStoredBytes: null },
+    files: { count: 0, storedBytes: 0, maxStoredBytes: null },
   });
 });
 

@@ -12,10 +12,12 @@ import { createAccounts } from '../../store/accounts/accounts.ts';
 import { createCalls } from '../../store/calls/calls.ts';
 import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { createResults, mongodbPieces } from '../../store/calls/results.ts';
+import { createFiles } from '../../store/files/files.ts';
 import { audit } from '../../store/ledger/audit.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
+import { openReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { startDatabase } from '../helpers/stack.ts';
 import { startToxiproxy } from '../helpers/toxiproxy.ts';
@@ -255,6 +257,9 @@ test('a claim that is repeated, after another request took over answering, keeps
       },
     },
     ...{ answers, keyring, log: pino({ level: 'silent' }) },
+    files: createFiles(store, keyring, null),
+    receiptKeys: await openReceiptKeys(store, keyring),
+    publicUrl: () => 'http://127.0.0.1',
     limits: { RATE_LIMIT: null, POOL_WAIT: 1000, CALLS_PER_POOL: 8 },
   });
   const call = {

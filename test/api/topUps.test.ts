@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import Stripe from 'stripe';
+import { CREDENTIAL_HEADER, signChallenge } from '../../api/topUps/challenge.ts';
+import { loadKeyring } from '../../platform/secrets/keyring.ts';
+import { readEnv } from '../../schemas/env.ts';
 import { createTopUps } from '../../store/billing/topUps.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
@@ -10,6 +13,7 @@ import { newOwner } from '../helpers/dashboard.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { callMessage, ERAS, type Era, messageOf } from '../helpers/mcp.ts';
+import { readLog } from '../helpers/processLog.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import {
   intentOf,
@@ -204,6 +208,20 @@ test('credentials that do not answer the challenge, or are refused, buy nothing'
   const challenge = await challenged(t, account);
   const cheap = { ...decoded(challenge.request), amount: '1' };
   const many = { ...decoded(challenge.opaque), credits: '5000' };
+  const expired = signChallenge(loadKeyring(readEnv(stack.env)), {
+    realm: String(challenge.realm),
+    method: 'stripe',
+    intent: 'charge',
+    request: {
+      amount: '150',
+      currency: 'usd',
+      description: '100 credits',
+      methodDetails: { networkId: 'profile_test', paymentMethodTypes: ['card'] },
+    },
+    expires: new Date(Date.now() - 1000).toISOString(),
+    header: CREDENTIAL_HEADER,
+    opaque: { account: account.accountId, credits: '100' },
+  });
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const forged: [string, Record<string, string>][] = [
     ['of another account', answerTo(await challenged(t, other), newToken())],
@@ -211,6 +229,7 @@ test('credentials that do not answer the challenge, or are refused, buy nothing'
     ['with other credits', answerTo({ ...challenge, opaque: encode(many) }, newToken())],
     ['with another expiry', answerTo({ ...challenge, expires: '2099-01-01T00:00:00.000Z' }, newToken())],
     ['with another id', answerTo({ ...challenge, id: `${challenge.id}x` }, newToken())],
+    ['expired', answerTo(expired, newToken())],
     ['with an unknown key id', answerTo({ ...challenge, id: 'x:y' }, newToken())],
     ['without a token', answerTo(challenge, 'x')],
     ['malformed', { 'Payment-Authorization': 'Payment e30' }],
@@ -236,6 +255,9 @@ test('credentials that do not answer the challenge, or are refused, buy nothing'
   );
   t.like(await accountOf(store, account.accountId), { balance: 0, topUps: { credits: 0 } });
   t.is((await purchasesOf(account)).length, 0);
+  const log = JSON.stringify(await readLog(stack, 'api'));
+  t.true(log.includes('a payment by a program was refused'));
+  t.false(`${log}${JSON.stringify(await store.topUps.find().toArray())}`.includes('spt_'), 'no token stays');
 });
 
 test('a challenge is paid once, and purchases end at the ceiling', async (t) => {
@@ -326,10 +348,15 @@ test.serial('a payment counts once, though the API is killed after the money was
 test.serial('a payment whose outcome is unknown can be repeated', async (t) => {
   const account = await permitting();
   const answer = answerTo(await challenged(t, account), newToken());
-  // The package repeats a request once.
-  provider.failNext(500);
-  provider.failNext(500);
-  await isRefused(t, await account.call('hash-text', TEXT, answer), 'tool_unavailable');
+  // The package repeats a request once, except for the last of these.
+  for (const [status, type, times] of [
+    [500, 'api_error', 2],
+    [409, 'invalid_request_error', 2],
+    [400, 'idempotency_error', 1],
+  ] as const) {
+    for (let time = 0; time < times; time++) provider.failNext(status, type);
+    await isRefused(t, await account.call('hash-text', TEXT, answer), 'tool_unavailable');
+  }
   t.is((await purchasesOf(account)).length, 0);
   t.is((await account.call('hash-text', TEXT, answer)).status, 200);
   await isPaidOnce(t, account, 1);

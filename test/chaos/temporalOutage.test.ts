@@ -70,6 +70,8 @@ async function openCalls(
     registry: await loadRegistry(),
     workflow,
     accounts,
+    files: { reference: async () => null },
+    publicUrl: () => 'http://localhost',
     contents: { keep: () => Promise.resolve() },
     timeouts: { check: () => undefined, count: () => undefined },
     metrics: { call: () => undefined },

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -9,6 +9,7 @@ import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { newOwner } from '../helpers/dashboard.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { mainText, pageOf } from '../helpers/markup.ts';
+import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import type { SharedStack } from '../helpers/stack.ts';
@@ -93,6 +94,34 @@ test.serial('a tool with --async becomes a job, whose result is printed or saved
     'cancelling a job that has ended changes nothing',
   );
   t.is(await start(['result', 'unknown']).code, EXIT.input.code);
+});
+
+test.serial('a tool that reads a file takes one of the machine, also as a job', async (t) => {
+  const path = join(folder, 'report.pdf');
+  await writeFile(path, makePdf({ objects: ONE_PAGE }));
+  t.regex(await succeed(['pdf-metadata', '--file', path]), /^title: Hello$/m);
+  const id = (await succeed(['pdf-metadata', '--file', path, '--async'])).trim();
+  t.regex(await succeed(['result', id]), /^title: Hello$/m);
+  const key = ['--idempotency-key', crypto.randomUUID()];
+  const before = JSON.parse(await succeed(['balance', '--json'])).available;
+  for (const _attempt of [1, 2]) await succeed(['pdf-metadata', '--file', path, ...key]);
+  t.is(JSON.parse(await succeed(['balance', '--json'])).available, before - 2);
+  const picture = join(folder, 'picture.png');
+  await succeed(['qr-generate', '--text', 'abc', '-o', picture]);
+  const marked = join(folder, 'marked.png');
+  await succeed(['watermark-image', '--file', picture, '--text', 'a', '--opacity', '0.5', '-o', marked]);
+  t.is((await readFile(marked)).subarray(1, 4).toString(), 'PNG');
+
+  const both = start(['pdf-metadata', '--file', path, '--file-url', 'https://example.com/a.pdf']);
+  t.is(await both.code, EXIT.usage.code);
+  t.is(await start(['pdf-metadata', '--file', join(folder, 'none')]).code, EXIT.usage.code);
+  t.is(await start(['hash-text', '--text', 'a', '--file', path]).code, EXIT.usage.code);
+
+  const { files } = new UtilityTools({ apiKey: account.toolsKey, baseUrl: stack.baseUrl });
+  const row = await files.upload(new Blob(['%PDF-']), 'a.pdf');
+  t.like(await files.get(row.id), { sizeBytes: 5, type: 'application/pdf' });
+  await files.delete(row.id);
+  await t.throwsAsync(files.get(row.id), { message: /does not exist/ });
 });
 
 test.serial('the jobs of the TypeScript client', async (t) => {

@@ -102,15 +102,15 @@ test('reverses by characters', async (t) => {
   examples: [{ input: { fileUrl: 'https://example.com/sail.png' }, output: { width: 16, height: 12 } }],
   errors: FILE_ERRORS,`,
       }),
-      'activities/tools/image-size.ts': `${TYPES(picture.name)}import { downloadFile } from '../download/downloadFile.ts';
+      'activities/tools/image-size.ts': `${TYPES(picture.name)}import { readSourceFile } from '../download/sourceFile.ts';
 import type measureImage from '../jobs/measure-image.ts';
 import type { NetworkContext } from '../runtime/context.ts';
 
 export async function run(
   { fileUrl }: ToolInput<typeof definition>,
-  { egress, offload, ...limits }: NetworkContext,
+  { egress, file, offload, ...limits }: NetworkContext,
 ): Promise<ToolOutput<typeof definition>> {
-  const { bytes } = await downloadFile(egress, fileUrl, { ...limits, maxBytes: 1_000_000 });
+  const { bytes } = await readSourceFile({ egress, file }, fileUrl, { ...limits, maxBytes: 1_000_000 });
   return offload<typeof measureImage>('measure-image', bytes, limits);
 }
 `,

@@ -24,28 +24,31 @@ export interface TokenProvider {
   requests: number;
   /** The next payment is made, and its response is held until `release`. Resolves when the payment is made. */
   holdNext(): Promise<{ payment: ProviderPayment; release(): void }>;
-  /** Responds to the next request with this status, and makes no payment. */
-  failNext(status: number): void;
+  /** Responds to the next request with this status and type of error, and makes no payment. */
+  failNext(status: number, type?: string): void;
   stop(): Promise<void>;
 }
 
 type Reply = [status: number, body: object];
 
-const errorOf = (type: string, code: string): object => ({ error: { type, code, message: code } });
+/** @param about what the message quotes, such as the token */
+const errorOf = (type: string, code: string, about = ''): object => ({
+  error: { type, code, message: `${code} ${about}` },
+});
 
 export async function startTokenProvider(): Promise<TokenProvider> {
   const payments: ProviderPayment[] = [];
   const used = new Set<string>();
   const replies = new Map<string, { parameters: string; reply: Reply }>();
-  const failures: number[] = [];
+  const failures: Reply[] = [];
   let hold: PromiseWithResolvers<{ payment: ProviderPayment; release(): void }> | null = null;
 
   function pay(form: URLSearchParams): { reply: Reply; payment: ProviderPayment | null } {
     const token = form.get('shared_payment_granted_token') ?? '';
     if (used.has(token))
-      return { reply: [400, errorOf('invalid_request_error', 'token_consumed')], payment: null };
+      return { reply: [400, errorOf('invalid_request_error', 'token_consumed', token)], payment: null };
     if (token.startsWith('spt_declined'))
-      return { reply: [402, errorOf('card_error', 'card_declined')], payment: null };
+      return { reply: [402, errorOf('card_error', 'card_declined', token)], payment: null };
     used.add(token);
     const metadata = [...form].flatMap(([name, value]) => {
       const [, key] = /^metadata\[(\w+)\]$/.exec(name) ?? [];
@@ -76,7 +79,7 @@ export async function startTokenProvider(): Promise<TokenProvider> {
     }
     provider.requests += 1;
     const failure = failures.shift();
-    if (failure !== undefined) return send([failure, errorOf('api_error', 'unavailable')]);
+    if (failure !== undefined) return send(failure);
     const key = String(request.headers['idempotency-key']);
     const known = replies.get(key);
     if (known !== undefined)
@@ -100,7 +103,7 @@ export async function startTokenProvider(): Promise<TokenProvider> {
       hold = Promise.withResolvers();
       return hold.promise;
     },
-    failNext: (status) => void failures.push(status),
+    failNext: (status, type = 'api_error') => void failures.push([status, errorOf(type, 'unavailable')]),
     async stop() {
       server.closeAllConnections();
       await drain(server);

@@ -6,7 +6,7 @@ import { createValidator } from '../../api/http/validator.ts';
 import { type Fault, ServiceError } from '../../schemas/errors.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import { isRecord, type Json } from './json.ts';
+import { isRecord, type Json, recordAt } from './json.ts';
 
 /** A tool as the API and a worker run it, in this process and without either of them. */
 export interface LoadedTool {
@@ -58,7 +58,8 @@ export async function loadTool(name: string): Promise<LoadedTool> {
         ...context,
       });
       if (!isRecord(result)) throw new Error('the output is not an object');
-      return checkOutput(JSON.parse(jsonOf(result).toString()));
+      const parsed: unknown = JSON.parse(jsonOf(result).toString());
+      return checkOutput(recordAt(parsed));
     },
   };
 }

@@ -146,7 +146,12 @@ for (const era of ERAS) {
       t.like(result.structuredContent, { statusCode: 200, bodyEncoding: 'base64', body: null }, path);
       const [file, text] = result.content;
       if (path === '/dot.gif') t.deepEqual(file, { type: 'image', data, mimeType: type });
-      else t.like(file, { type: 'resource', resource: { mimeType: type, blob: data } }, path);
+      else if (file?.type === 'resource_link') {
+        t.is(file.mimeType, type);
+        const linked = Buffer.from(await (await fetch(file.uri)).arrayBuffer());
+        t.is(linked.toString('base64'), Buffer.from(data, 'base64').toString('base64'));
+      } else t.like(file, { type: 'resource', resource: { mimeType: type, blob: data } }, path);
+      t.is(file?.type === 'resource_link', path === '/large.png', path);
       t.false(JSON.stringify(text).includes(data), path);
       t.is(JSON.stringify(text).includes('too large for a model'), path === '/large.png', path);
     }

@@ -127,6 +127,8 @@ export async function startApi(world: World): Promise<Api> {
     workflow,
     calls: createCalls(store),
     accounts,
+    files: { reference: async () => null },
+    publicUrl: () => 'http://localhost',
     ledger,
     results: {
       write: () => Promise.reject(new Error('inputs are small')),

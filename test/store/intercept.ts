@@ -42,7 +42,7 @@ function interceptCollection<T extends Document>(
       const member: unknown = Reflect.get(target, key);
       if (typeof member !== 'function') return member;
       const name = `${target.collectionName}.${String(key)}`;
-      if (key === 'find')
+      if (key === 'find' || key === 'aggregate')
         return (...args: unknown[]) => interceptCursor(Reflect.apply(member, target, args), name, intercept);
       return (...args: unknown[]) => intercept(name, async () => Reflect.apply(member, target, args));
     },

@@ -28,6 +28,8 @@ async function attempt(latest: (signal: AbortSignal, cancel: () => void) => Prom
   const resolver = createResolver({ servers: null });
   const { [goldPrice.name]: run } = await createToolActivities([goldPrice], {
     results: { write: unused, read: unused },
+    files: { read: unused },
+    links: { store: unused },
     openVault: unused,
     threads: { runTool: unused, close: unused },
     offload: unused,

@@ -12,6 +12,7 @@ import { INLINE_BYTES } from '../../store/calls/results.ts';
 import { type Issued, issue } from '../../workers/certificates/issue.ts';
 import { toolQueue } from '../../workflows/contract.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
+import { filesOf } from '../helpers/files.ts';
 import { jobsOf } from '../helpers/jobs.ts';
 import { listenAsTarget, type Stack, startStack } from '../helpers/stack.ts';
 
@@ -145,6 +146,11 @@ test('a worker without MongoDB and network runs calls, downloads their files and
   const { id } = await jobs.create({ tool: 'image-upscale', input });
   t.like(await jobs.ended(id), { state: 'succeeded', code: null });
   t.is(JSON.parse(await (await jobs.result(id)).text()).fileBase64, fileBase64);
+
+  // The worker reads the pieces of an uploaded file through the gateway, too.
+  const { id: fileUrl } = await filesOf(account, stack.baseUrl).create(image, 'a.png');
+  const uploaded = await account.call('image-upscale', { fileUrl, factor: 2 });
+  t.is(JSON.parse(await uploaded.text()).fileBase64, fileBase64);
 
   const refused = await account.call('image-upscale', { fileUrl: `http://127.0.0.1:${ports.targets}/a.png` });
   t.is(refused.status, 422);

@@ -2,7 +2,7 @@ import { MAX_BATCH_BYTES } from '../../../schemas/batches.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { receiveBody } from '../../http/body.ts';
 import type { Context } from '../../http/context.ts';
-import { boundaryOf, contentOf, partsOf } from '../../http/multipart.ts';
+import { boundaryOf, contentOf, readParts } from '../../http/multipart.ts';
 
 /** A form with a file, which arrives after the fields. */
 export interface UploadForm {
@@ -26,8 +26,12 @@ const RECEIVE_MS = 60_000;
  * @throws ServiceError unsupported_media_type, body_too_large, malformed_json
  */
 export async function readUpload(ctx: Context, use: (form: UploadForm) => Promise<void>): Promise<void> {
-  const boundary = boundaryOf(ctx.get('Content-Type'));
-  const parts = partsOf(receiveBody(ctx, FORM_BYTES, false, RECEIVE_MS), boundary);
+  const boundary = boundaryOf(ctx.req);
+  if (boundary === null)
+    throw new ServiceError('unsupported_media_type', {
+      detail: 'The form must be sent as multipart/form-data.',
+    });
+  const parts = readParts(receiveBody(ctx, FORM_BYTES, false, RECEIVE_MS), boundary);
   const fields = new URLSearchParams();
   let count = 0;
   // `use` ends the loop, which ends the reader.

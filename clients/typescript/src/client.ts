@@ -1,3 +1,4 @@
+import { Files, type NamedFile } from './files.ts';
 import { ToolMethods } from './generated/tools.ts';
 import { Jobs } from './jobs.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
@@ -6,10 +7,18 @@ import { createTransport, type Transport } from './transport.ts';
 
 function headersOf({ maxCredits }: CallOptions, idempotencyKey: string | null): Record<string, string> {
   return {
-    'Content-Type': 'application/json',
     ...(idempotencyKey === null ? {} : { 'Idempotency-Key': idempotencyKey }),
     ...(maxCredits === undefined ? {} : { 'X-Max-Credits': String(maxCredits) }),
   };
+}
+
+/** A call as a form: the file, and the fields of the input as texts. */
+function formOf(input: object, { content, name: fileName }: NamedFile): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(input))
+    if (value !== undefined) form.append(name, typeof value === 'string' ? value : JSON.stringify(value));
+  form.append('file', content, fileName);
+  return form;
 }
 
 /** Client of the tools. Its methods throw `ApiError`, `ConnectionError`, `TimeoutError` and `AbortedError`. */
@@ -17,18 +26,22 @@ export class UtilityTools extends ToolMethods {
   readonly #send: Transport;
   /** Calls that run later and whose results wait for you. */
   readonly jobs: Jobs;
+  /** Files that tools read instead of a URL. */
+  readonly files: Files;
 
   /** @throws TypeError if the key is missing or the URL is not valid */
   constructor(options: ClientOptions = {}) {
     super();
     this.#send = createTransport(options, 'UTILITY_TOOLS_API_KEY');
     this.jobs = new Jobs(this.#send);
+    this.files = new Files(this.#send);
   }
 
   protected override async run<T extends object>(
     tool: ToolInfo,
     input: object,
     options: CallOptions = {},
+    file?: NamedFile,
   ): Promise<Result<T>> {
     const ownKey = options.idempotencyKey === undefined;
     const idempotencyKey =
@@ -37,8 +50,12 @@ export class UtilityTools extends ToolMethods {
       {
         method: 'POST',
         path: `/api/v1/tools/${tool.name}`,
-        headers: headersOf(options, idempotencyKey),
-        body: JSON.stringify(input),
+        headers: {
+          ...headersOf(options, idempotencyKey),
+          // `fetch` adds the type of a form, with its boundary.
+          ...(file === undefined && { 'Content-Type': 'application/json' }),
+        },
+        body: file === undefined ? JSON.stringify(input) : formOf(input, file),
         isTool: true,
         idempotencyKey,
         always: idempotencyKey !== null,

@@ -11,6 +11,7 @@ export {
   UtilityToolsError,
   WebhookVerificationError,
 } from './errors.ts';
+export type { Files } from './files.ts';
 export type { ErrorCode } from './generated/errors.ts';
 export type { JobTypes } from './generated/tools.ts';
 export type * from './generated/types.ts';

@@ -52,16 +52,18 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 export class ToolFile {
   readonly mimeType: string;
   readonly name: string;
-  readonly #base64: string;
+  readonly #base64: string | null;
 
-  constructor(base64: string, mimeType: string, name: string) {
+  constructor(base64: string | null, mimeType: string, name: string) {
     this.#base64 = base64;
     this.mimeType = mimeType;
     this.name = name;
   }
 
-  /** Decodes the content. */
+  /** Decodes the content. @throws if the call asked for the address of the file instead */
   bytes(): Uint8Array<ArrayBuffer> {
+    if (this.#base64 === null)
+      throw new Error('The file is not in the result. Download it from output.fileUrl.');
     const text = atob(this.#base64);
     const bytes = new Uint8Array(text.length);
     for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
@@ -80,7 +82,8 @@ export function fileOf(tool: ToolInfo, fields: FileFields, output: object): Tool
   const mimeType = String(values.get(fields.mimeType));
   const named = fields.fileName === undefined ? undefined : values.get(fields.fileName);
   const name = typeof named === 'string' ? named : `${tool.name}.${EXTENSIONS[mimeType] ?? 'bin'}`;
-  return new ToolFile(String(values.get(fields.data)), mimeType, name);
+  const data = values.get(fields.data);
+  return new ToolFile(typeof data === 'string' ? data : null, mimeType, name);
 }
 
 const numberOf = (headers: Headers, name: string): number | null => {

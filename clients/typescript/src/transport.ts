@@ -20,7 +20,7 @@ export interface TransportRequest extends Repeatable {
   /** Path with query. */
   path: string;
   headers: Record<string, string>;
-  body?: string;
+  body?: string | FormData;
   /** Media type of a success. Default: JSON. */
   accept?: string;
   isTool: boolean;

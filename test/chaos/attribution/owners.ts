@@ -44,7 +44,11 @@ const callerOf = ({ stack, target }: ObservedStack, owner: Owner, apiKey: string
   });
 
 /** Adds credits to an account with a unique reference, and retries until it succeeds. */
-export async function topUp(accounts: Accounts, { account, topUpRuns }: Owner, amount: number): Promise<void> {
+export async function topUp(
+  accounts: Accounts,
+  { account, topUpRuns }: Owner,
+  amount: number,
+): Promise<void> {
   const { accountId } = account;
   const reference = `top-up-${topUpRuns.size}`;
   topUpRuns.set(reference, amount);

@@ -23,7 +23,9 @@ const other = await withKey('abcd').catch(async (error: unknown) => {
 console.log(
   JSON.stringify({
     hash: hashed.hash,
-    image: Buffer.from(image.imageBase64, 'base64').subarray(0, 4).toString('hex'),
+    image: Buffer.from(image.imageBase64 ?? '', 'base64')
+      .subarray(0, 4)
+      .toString('hex'),
     account: account.id,
     withKey: first.hash,
     code: 'code' in other ? other.code : null,

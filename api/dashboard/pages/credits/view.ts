@@ -105,7 +105,7 @@ const topUpRuns = (page: CreditsPage, selling: NonNullable<Selling>): Html => {
   return topUpSection({ viewer, selling, reference, failure, ...topUp, ...(entered && { entered }) });
 };
 
-/** What an adjustment was to take, where the balance was smaller. */
+/** The requested amount of an adjustment; it differs from the applied one if the balance was smaller. */
 const REQUESTED: Column<GrantDoc> = {
   title: 'Requested',
   numeric: true,

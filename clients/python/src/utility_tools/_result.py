@@ -138,8 +138,10 @@ def result_of(response: httpx.Response, idempotency_key: Optional[str], own_key:
 def _file_of(output: Any, tool: ToolInfo, fields: FileFields) -> ToolFile:
     mime_type = output[fields.mime_type]
     name = None if fields.file_name is None else output[fields.file_name]
+    data = output[fields.data]
     return ToolFile(
-        content=base64.b64decode(output[fields.data]),
+        # Empty if the call asked for the address of the file instead.
+        content=b"" if data is None else base64.b64decode(data),
         mime_type=mime_type,
         name=name or f"{tool.name}.{_EXTENSIONS.get(mime_type, 'bin')}",
     )

@@ -362,13 +362,13 @@ class HtmlToImageInput(_HtmlToImageInputRequired, total=False):
     """Device to emulate, one of the device presets of Puppeteer. It overrides width, height and deviceScaleFactor, and sets the user agent and touch input."""
     userAgent: str
     """User agent of the browser (printable ASCII). Overrides the user agent of the emulated device."""
+    output: Literal["base64", "link"]
+    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class HtmlToImageOutput(TypedDict):
-    """Output of `html-to-image`."""
-
-    fileBase64: str
-    """File in base64, without a data URI prefix."""
+class _HtmlToImageOutputRequired(TypedDict):
+    fileBase64: Union[str, None]
+    """File in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp", "application/pdf"]
     """MIME type of the file."""
     width: int
@@ -377,6 +377,15 @@ class HtmlToImageOutput(TypedDict):
     """Height of the image in pixels; of a PDF page in CSS pixels."""
     truncated: bool
     """Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total."""
+
+
+class HtmlToImageOutput(_HtmlToImageOutputRequired, total=False):
+    """Output of `html-to-image`."""
+
+    fileUrl: str
+    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
+    fileExpiresAt: str
+    """Only with `fileUrl`: when the address ends."""
 
 
 class _HttpRequestInputRequired(TypedDict):
@@ -439,7 +448,7 @@ class HttpRequestOutput(TypedDict):
 
 class _ImageUpscaleInputRequired(TypedDict):
     fileUrl: str
-    """Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password."""
+    """Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."""
 
 
 class ImageUpscaleInput(_ImageUpscaleInputRequired, total=False):
@@ -447,13 +456,13 @@ class ImageUpscaleInput(_ImageUpscaleInputRequired, total=False):
 
     factor: Literal[2, 4]
     """Enlargement factor of width and height: 2 or 4."""
+    output: Literal["base64", "link"]
+    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class ImageUpscaleOutput(TypedDict):
-    """Output of `image-upscale`."""
-
-    fileBase64: str
-    """Image in base64, without a data URI prefix."""
+class _ImageUpscaleOutputRequired(TypedDict):
+    fileBase64: Union[str, None]
+    """Image in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp"]
     """MIME type of the output: that of the source, or `image/png` for a BMP."""
     fileName: str
@@ -466,11 +475,20 @@ class ImageUpscaleOutput(TypedDict):
     """Enlargement factor that was applied."""
 
 
+class ImageUpscaleOutput(_ImageUpscaleOutputRequired, total=False):
+    """Output of `image-upscale`."""
+
+    fileUrl: str
+    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
+    fileExpiresAt: str
+    """Only with `fileUrl`: when the address ends."""
+
+
 class PdfMetadataInput(TypedDict):
     """Input of `pdf-metadata`."""
 
     fileUrl: str
-    """Absolute http or https URL of a PDF. At most 8 KB, without user name and password."""
+    """Absolute http or https URL of a PDF. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."""
 
 
 class PdfMetadataOutputClaimsPdfA(TypedDict):
@@ -579,17 +597,26 @@ class QrGenerateInput(_QrGenerateInputRequired, total=False):
     """Edge length of the image in pixels."""
     errorCorrection: Literal["L", "M", "Q", "H"]
     """Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data."""
+    output: Literal["base64", "link"]
+    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class QrGenerateOutput(TypedDict):
-    """Output of `qr-generate`."""
-
-    imageBase64: str
-    """PNG in base64, without a data URI prefix."""
+class _QrGenerateOutputRequired(TypedDict):
+    imageBase64: Union[str, None]
+    """PNG in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png"]
     """Always `image/png`."""
     size: int
     """Edge length of the image in pixels."""
+
+
+class QrGenerateOutput(_QrGenerateOutputRequired, total=False):
+    """Output of `qr-generate`."""
+
+    fileUrl: str
+    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
+    fileExpiresAt: str
+    """Only with `fileUrl`: when the address ends."""
 
 
 class SeoMetaInput(TypedDict):
@@ -965,7 +992,7 @@ class SslCheckOutput(TypedDict):
 
 class _WatermarkImageInputRequired(TypedDict):
     fileUrl: str
-    """Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password."""
+    """Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."""
     text: str
     """Watermark text. It has at most 200 user-perceived characters (a flag, or a letter with its accents, counts as one) and 4000 code points. Line breaks start a new line."""
 
@@ -977,13 +1004,13 @@ class WatermarkImageInput(_WatermarkImageInputRequired, total=False):
     """Opacity of the text, 0.05 to 1."""
     position: Literal["center", "top-left", "top-right", "bottom-left", "bottom-right", "tile"]
     """Position of the text; `tile` repeats it over the whole image in offset rows."""
+    output: Literal["base64", "link"]
+    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class WatermarkImageOutput(TypedDict):
-    """Output of `watermark-image`."""
-
-    fileBase64: str
-    """Image in base64, without a data URI prefix."""
+class _WatermarkImageOutputRequired(TypedDict):
+    fileBase64: Union[str, None]
+    """Image in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp"]
     """MIME type of the output, which is that of the source."""
     fileName: str
@@ -992,6 +1019,15 @@ class WatermarkImageOutput(TypedDict):
     """Size of the decoded image in bytes."""
     losses: List[Literal["gain_map", "animation"]]
     """What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image."""
+
+
+class WatermarkImageOutput(_WatermarkImageOutputRequired, total=False):
+    """Output of `watermark-image`."""
+
+    fileUrl: str
+    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
+    fileExpiresAt: str
+    """Only with `fileUrl`: when the address ends."""
 
 
 class _WebScrapeInputRequired(TypedDict):
@@ -1125,13 +1161,13 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     """Whether a page with a status code from 400 is refused with `target_failed` instead of captured. A refused call is not charged."""
     hideOverlays: bool
     """Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."""
+    output: Literal["base64", "link"]
+    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class WebsiteScreenshotOutput(TypedDict):
-    """Output of `website-screenshot`."""
-
-    fileBase64: str
-    """File in base64, without a data URI prefix."""
+class _WebsiteScreenshotOutputRequired(TypedDict):
+    fileBase64: Union[str, None]
+    """File in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp", "application/pdf"]
     """MIME type of the file."""
     width: int
@@ -1150,11 +1186,25 @@ class WebsiteScreenshotOutput(TypedDict):
     """Number of requests that were blocked because they were for ads or trackers, or because their target is not public."""
 
 
-class WordToPdfInput(TypedDict):
-    """Input of `word-to-pdf`."""
+class WebsiteScreenshotOutput(_WebsiteScreenshotOutputRequired, total=False):
+    """Output of `website-screenshot`."""
 
     fileUrl: str
-    """Absolute http or https URL of the document. At most 8 KB, without user name and password."""
+    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
+    fileExpiresAt: str
+    """Only with `fileUrl`: when the address ends."""
+
+
+class _WordToPdfInputRequired(TypedDict):
+    fileUrl: str
+    """Absolute http or https URL of the document. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."""
+
+
+class WordToPdfInput(_WordToPdfInputRequired, total=False):
+    """Input of `word-to-pdf`."""
+
+    output: Literal["base64", "link"]
+    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
 class WordToPdfOutputTextCheck(TypedDict):
@@ -1171,11 +1221,9 @@ class WordToPdfOutputReplacedFontsItem(TypedDict):
     """Font family that was used instead."""
 
 
-class WordToPdfOutput(TypedDict):
-    """Output of `word-to-pdf`."""
-
-    fileBase64: str
-    """The PDF in base64, without a data URI prefix."""
+class _WordToPdfOutputRequired(TypedDict):
+    fileBase64: Union[str, None]
+    """The PDF in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["application/pdf"]
     """Always `application/pdf`."""
     fileName: str
@@ -1190,6 +1238,15 @@ class WordToPdfOutput(TypedDict):
     """Characters for which no font was found, so that boxes are shown; at most 100."""
 
 
+class WordToPdfOutput(_WordToPdfOutputRequired, total=False):
+    """Output of `word-to-pdf`."""
+
+    fileUrl: str
+    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
+    fileExpiresAt: str
+    """Only with `fileUrl`: when the address ends."""
+
+
 class AccountJobs(TypedDict):
     open: int
     """Jobs that wait or run."""
@@ -1199,6 +1256,15 @@ class AccountJobs(TypedDict):
     """Bytes of inputs and results of jobs; 0 if the installation has no limits."""
     maxStoredBytes: Union[int, None]
     """Number of bytes from which on new jobs are refused; null if the installation has no limits."""
+
+
+class AccountFiles(TypedDict):
+    count: int
+    """Number of files."""
+    storedBytes: int
+    """Bytes of files."""
+    maxStoredBytes: Union[int, None]
+    """Maximum number of bytes of files; null if the installation has no limits."""
 
 
 class Account(TypedDict):
@@ -1218,6 +1284,8 @@ class Account(TypedDict):
     """Credits granted each month."""
     jobs: "AccountJobs"
     """Jobs that have not ended, and what jobs have stored in the last 72 hours, with the limits of both."""
+    files: "AccountFiles"
+    """Uploaded files that are stored now, with the limit."""
 
 
 class CallPhases(TypedDict):
@@ -1532,7 +1600,7 @@ class Batch(TypedDict):
     state: Literal["running", "paused", "cancelling", "completed", "cancelled"]
     """State of the batch. `cancelling`: rows that run end, the others are cancelled. `completed` and `cancelled` are final."""
     pauseReason: Union[str, None]
-    """Why the batch is paused: `requested`, `max_credits`, `insufficient_credits`, `key_budget_exceeded`, `account_suspended`, `rate_limited`; else null."""
+    """Why the batch is paused: `not_started`, `requested`, `max_credits`, `insufficient_credits`, `key_budget_exceeded`, `account_suspended`, `rate_limited`; else null."""
     createdAt: str
     """When the batch was accepted."""
     endedAt: Union[str, None]
@@ -1657,6 +1725,19 @@ class BatchCallback(TypedDict):
     """HTTP status of the response to the latest attempt; null if there was none."""
     error: Union[str, None]
     """Why the latest attempt got no response; null if it got one."""
+
+
+class UploadedFile(TypedDict):
+    id: str
+    """Id of the file, which every field `fileUrl` takes instead of a URL."""
+    sizeBytes: int
+    """Size in bytes."""
+    sha256: str
+    """SHA-256 of the file in hexadecimal."""
+    type: str
+    """Media type, by the content of the file; `application/octet-stream` if it is none that a tool reads."""
+    expiresAt: str
+    """When the file is deleted."""
 
 
 class CallbackSecret(TypedDict):

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { parseJson } from '../response.ts';
-import { type Command, type CommandOption, flagOf } from './command.ts';
+import { type Command, type CommandOption, flagOf, readsFile } from './command.ts';
 import { UsageError } from './exit.ts';
 import { textOf, type Values } from './subcommand.ts';
 
@@ -23,6 +23,8 @@ export const GLOBAL_OPTIONS = {
 /** The command line of a tool, parsed. */
 export interface Invocation {
   input: Record<string, unknown>;
+  /** Path of the file to send instead of `fileUrl`; null if none is sent. */
+  file: string | null;
   output: string | null;
   json: boolean;
   /** Whether to create a job instead of waiting for the result. */
@@ -82,7 +84,8 @@ function parse(command: Command, args: string[]): Values {
     },
   );
   try {
-    return parseArgs({ args, options: { ...Object.fromEntries(own), ...GLOBAL_OPTIONS } }).values;
+    const file = readsFile(command) ? { file: { type: 'string' } as const } : {};
+    return parseArgs({ args, options: { ...Object.fromEntries(own), ...file, ...GLOBAL_OPTIONS } }).values;
   } catch (error) {
     const reason = error instanceof Error ? error.message.split('. ')[0] : String(error);
     throw new UsageError(`${reason}. "utility-tools ${command.name} --help" lists the options.`);
@@ -99,7 +102,11 @@ export async function readInvocation(command: Command, args: string[]): Promise<
     const value = readOption(option, values);
     if (value !== undefined) input[option.field] = value;
   }
-  const missing = command.options.filter(({ isRequired, field }) => isRequired && !(field in input));
+  const file = textOf(values.file) ?? null;
+  if (file !== null && 'fileUrl' in input) throw new UsageError('--file and --file-url exclude each other.');
+  const missing = command.options.filter(
+    ({ isRequired, field }) => isRequired && !(field in input) && !(field === 'fileUrl' && file !== null),
+  );
   if (missing.length > 0 && !help)
     throw new UsageError(
       `${missing.map((option) => `--${flagOf(option)}`).join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing. ` +
@@ -108,6 +115,7 @@ export async function readInvocation(command: Command, args: string[]): Promise<
   const seconds = optionalNumber(values, 'timeout');
   return {
     input,
+    file,
     output: textOf(values.output) ?? null,
     json: values.json === true,
     isAsync: values.async === true,

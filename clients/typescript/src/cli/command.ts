@@ -26,6 +26,10 @@ export interface Command {
   options: readonly CommandOption[];
 }
 
+/** Whether the tool reads a file, which the command can send. */
+export const readsFile = ({ options }: Pick<Command, 'options'>): boolean =>
+  options.some(({ field }) => field === 'fileUrl');
+
 /** `fullPage` -> `full-page` */
 export const flagOf = ({ field }: CommandOption): string =>
   field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -1,4 +1,4 @@
-import { type Command, flagOf } from './command.ts';
+import { type Command, flagOf, readsFile } from './command.ts';
 import { UsageError } from './exit.ts';
 import { SHARED_OPTIONS, type Subcommand } from './subcommand.ts';
 
@@ -20,7 +20,10 @@ function wordsOf(
       option.kind === 'boolean' ? [`--${flagOf(option)}`, `--no-${flagOf(option)}`] : [`--${flagOf(option)}`],
     );
   return [
-    ...tools.map((tool) => ({ name: tool.name, flags: [...toolFlags(tool), ...global] })),
+    ...tools.map((tool) => ({
+      name: tool.name,
+      flags: [...toolFlags(tool), ...(readsFile(tool) ? ['--file'] : []), ...global],
+    })),
     ...others.map(({ name, options }) => ({
       name,
       flags: Object.keys({ ...options, ...SHARED_OPTIONS }).map((flag) => `--${flag}`),

@@ -1,4 +1,4 @@
-import { type Command, type CommandOption, flagOf } from './command.ts';
+import { type Command, type CommandOption, flagOf, readsFile } from './command.ts';
 import { EXIT } from './exit.ts';
 import type { Subcommand } from './subcommand.ts';
 
@@ -14,6 +14,10 @@ const GLOBAL = `Options of every tool:
       --base-url URL         URL of the service
   -q, --quiet                Print no progress on standard error
   -h, --help                 Print this help
+`;
+
+const FILE = `  --file FILE
+      Send this file instead of --file-url.
 `;
 
 const ENVIRONMENT = `Environment:
@@ -70,7 +74,7 @@ export const toolHelp = (
 
 ${wrap(`${command.title} (${credits(command.price)}). ${command.description}`, 0)}
 Input:
-${command.options.map(optionHelp).join('')}
+${command.options.map(optionHelp).join('')}${readsFile(command) ? FILE : ''}
 ${GLOBAL}
 ${ENVIRONMENT}
 ${exitCodes()}`;

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { UtilityTools } from '../client.ts';
 import { UtilityToolsError } from '../errors.ts';
+import { Files, type NamedFile } from '../files.ts';
 import { COMMANDS } from '../generated/commands.ts';
 import type { Job } from '../generated/types.ts';
 import { newJob } from '../jobs.ts';
@@ -27,8 +29,13 @@ type Output = Record<string, unknown>;
 
 /** Runs a tool by its name. */
 class AnyTool extends UtilityTools {
-  call({ name, hasSecrets }: Command, input: object, options: CallOptions): Promise<Result<Output>> {
-    return this.run<Output>({ name, hasSecrets }, input, options);
+  call(
+    { name, hasSecrets }: Command,
+    input: object,
+    options: CallOptions,
+    file?: NamedFile,
+  ): Promise<Result<Output>> {
+    return this.run<Output>({ name, hasSecrets }, input, options, file);
   }
 }
 
@@ -46,14 +53,27 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   listen,
 ];
 
+/** Reads the file that is sent with a call. @throws UsageError */
+async function fileAt(path: string): Promise<NamedFile> {
+  const content = await readFile(path).catch((error: Error) => {
+    throw new UsageError(`--file ${path} cannot be read: ${error.message}`);
+  });
+  return { content: new Blob([new Uint8Array(content)]), name: basename(path) };
+}
+
 /** Creates a job and prints its id. */
 async function createJob(
   command: Command,
   invocation: Invocation,
   { env, out, signal }: Surroundings,
 ): Promise<void> {
-  const { input, maxCredits, timeoutMs, idempotencyKey, baseUrl, json } = invocation;
+  const { input, file, maxCredits, timeoutMs, idempotencyKey, baseUrl, json } = invocation;
   const send = createTransport(await accessOf(env, baseUrl), 'UTILITY_TOOLS_API_KEY');
+  if (file !== null) {
+    const { content, name } = await fileAt(file);
+    const { id } = await new Files(send).upload(content, name, { timeoutMs, signal });
+    input.fileUrl = id;
+  }
   const job = rowOf<Job>(
     await send(newJob(command.name, input, { maxCredits, idempotencyKey }), { timeoutMs, signal }),
   );
@@ -112,7 +132,8 @@ async function runTool(command: Command, args: string[], surroundings: Surroundi
   });
   progress(`Running ${command.name} …`);
   const { input, maxCredits, timeoutMs, idempotencyKey } = invocation;
-  const result = await client.call(command, input, { maxCredits, timeoutMs, idempotencyKey, signal });
+  const file = invocation.file === null ? undefined : await fileAt(invocation.file);
+  const result = await client.call(command, input, { maxCredits, timeoutMs, idempotencyKey, signal }, file);
   const { charged, left } = result.credits;
   progress(`Done. Credits charged: ${charged}, left: ${left ?? 'unknown'}. Request: ${result.requestId}`);
   if (hasFile(command)) await write(command, command, result, invocation, surroundings);

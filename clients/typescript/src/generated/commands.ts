@@ -608,7 +608,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password."
+        "about": "Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."
       },
       {
         "field": "factor",
@@ -637,7 +637,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of a PDF. At most 8 KB, without user name and password."
+        "about": "Absolute http or https URL of a PDF. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."
       }
     ]
   },
@@ -861,7 +861,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password."
+        "about": "Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."
       },
       {
         "field": "text",
@@ -1297,7 +1297,7 @@ export const COMMANDS: readonly Command[] = [
         "kind": "string",
         "isRequired": true,
         "isSecret": false,
-        "about": "Absolute http or https URL of the document. At most 8 KB, without user name and password."
+        "about": "Absolute http or https URL of the document. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`."
       }
     ]
   }

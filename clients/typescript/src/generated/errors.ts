@@ -21,7 +21,7 @@ export const REMEDIES = {
   key_inactive: "Create a new key. Revoked and expired keys cannot be changed or restored.",
   endpoint_disabled: "Repair the receiver, then enable the webhook endpoint again.",
   not_finished: "Wait until the job has ended, then get its result.",
-  limit_reached: "Revoke an API key, delete a webhook endpoint, or wait until jobs have ended.",
+  limit_reached: "Revoke an API key, delete a webhook endpoint or a file, or wait until jobs have ended.",
   rotation_pending: "Wait until the overlap of the two secrets has ended, or force the rotation, which discards the new secret and creates another one now. The new secret of a webhook endpoint can also be activated.",
   body_too_large: "Send a smaller input.",
   unsupported_media_type: "Send Content-Type: application/json and no Content-Encoding.",

@@ -368,12 +368,17 @@ export interface HtmlToImageInput {
   device?: "Blackberry PlayBook" | "Blackberry PlayBook landscape" | "BlackBerry Z30" | "BlackBerry Z30 landscape" | "Galaxy Note 3" | "Galaxy Note 3 landscape" | "Galaxy Note II" | "Galaxy Note II landscape" | "Galaxy S III" | "Galaxy S III landscape" | "Galaxy S5" | "Galaxy S5 landscape" | "Galaxy S8" | "Galaxy S8 landscape" | "Galaxy S9+" | "Galaxy S9+ landscape" | "Galaxy Tab S4" | "Galaxy Tab S4 landscape" | "iPad" | "iPad landscape" | "iPad (gen 6)" | "iPad (gen 6) landscape" | "iPad (gen 7)" | "iPad (gen 7) landscape" | "iPad Mini" | "iPad Mini landscape" | "iPad Pro" | "iPad Pro landscape" | "iPad Pro 11" | "iPad Pro 11 landscape" | "iPhone 4" | "iPhone 4 landscape" | "iPhone 5" | "iPhone 5 landscape" | "iPhone 6" | "iPhone 6 landscape" | "iPhone 6 Plus" | "iPhone 6 Plus landscape" | "iPhone 7" | "iPhone 7 landscape" | "iPhone 7 Plus" | "iPhone 7 Plus landscape" | "iPhone 8" | "iPhone 8 landscape" | "iPhone 8 Plus" | "iPhone 8 Plus landscape" | "iPhone SE" | "iPhone SE landscape" | "iPhone SE (3rd gen)" | "iPhone SE (3rd gen) landscape" | "iPhone X" | "iPhone X landscape" | "iPhone XR" | "iPhone XR landscape" | "iPhone 11" | "iPhone 11 landscape" | "iPhone 11 Pro" | "iPhone 11 Pro landscape" | "iPhone 11 Pro Max" | "iPhone 11 Pro Max landscape" | "iPhone 12" | "iPhone 12 landscape" | "iPhone 12 Pro" | "iPhone 12 Pro landscape" | "iPhone 12 Pro Max" | "iPhone 12 Pro Max landscape" | "iPhone 12 Mini" | "iPhone 12 Mini landscape" | "iPhone 13" | "iPhone 13 landscape" | "iPhone 13 Pro" | "iPhone 13 Pro landscape" | "iPhone 13 Pro Max" | "iPhone 13 Pro Max landscape" | "iPhone 13 Mini" | "iPhone 13 Mini landscape" | "iPhone 14" | "iPhone 14 landscape" | "iPhone 14 Plus" | "iPhone 14 Plus landscape" | "iPhone 14 Pro" | "iPhone 14 Pro landscape" | "iPhone 14 Pro Max" | "iPhone 14 Pro Max landscape" | "iPhone 15" | "iPhone 15 landscape" | "iPhone 15 Plus" | "iPhone 15 Plus landscape" | "iPhone 15 Pro" | "iPhone 15 Pro landscape" | "iPhone 15 Pro Max" | "iPhone 15 Pro Max landscape" | "iPhone 16" | "iPhone 16 landscape" | "iPhone 16 Plus" | "iPhone 16 Plus landscape" | "iPhone 16 Pro" | "iPhone 16 Pro landscape" | "iPhone 16 Pro Max" | "iPhone 16 Pro Max landscape" | "iPhone 16e" | "iPhone 16e landscape" | "iPhone 17" | "iPhone 17 landscape" | "iPhone Air" | "iPhone Air landscape" | "iPhone 17 Pro" | "iPhone 17 Pro landscape" | "iPhone 17 Pro Max" | "iPhone 17 Pro Max landscape" | "iPhone 17e" | "iPhone 17e landscape" | "JioPhone 2" | "JioPhone 2 landscape" | "Kindle Fire HDX" | "Kindle Fire HDX landscape" | "LG Optimus L70" | "LG Optimus L70 landscape" | "Microsoft Lumia 550" | "Microsoft Lumia 950" | "Microsoft Lumia 950 landscape" | "Nexus 10" | "Nexus 10 landscape" | "Nexus 4" | "Nexus 4 landscape" | "Nexus 5" | "Nexus 5 landscape" | "Nexus 5X" | "Nexus 5X landscape" | "Nexus 6" | "Nexus 6 landscape" | "Nexus 6P" | "Nexus 6P landscape" | "Nexus 7" | "Nexus 7 landscape" | "Nokia Lumia 520" | "Nokia Lumia 520 landscape" | "Nokia N9" | "Nokia N9 landscape" | "Pixel 2" | "Pixel 2 landscape" | "Pixel 2 XL" | "Pixel 2 XL landscape" | "Pixel 3" | "Pixel 3 landscape" | "Pixel 4" | "Pixel 4 landscape" | "Pixel 4a (5G)" | "Pixel 4a (5G) landscape" | "Pixel 5" | "Pixel 5 landscape" | "Moto G4" | "Moto G4 landscape" | undefined;
   /** User agent of the browser (printable ASCII). Overrides the user agent of the emulated device. */
   userAgent?: string | undefined;
+  /**
+   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
+   * hours. Default: "base64".
+   */
+  output?: "base64" | "link" | undefined;
 }
 
 /** Output of `html-to-image`. */
 export interface HtmlToImageOutput {
-  /** File in base64, without a data URI prefix. */
-  fileBase64: string;
+  /** File in base64, without a data URI prefix. Null with `output: "link"`. */
+  fileBase64: string | null;
   /** MIME type of the file. */
   mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
   /** Width of the image in pixels; of a PDF page in CSS pixels. */
@@ -385,6 +390,13 @@ export interface HtmlToImageOutput {
    * pixels in total.
    */
   truncated: boolean;
+  /**
+   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
+   * file.
+   */
+  fileUrl?: string | undefined;
+  /** Only with `fileUrl`: when the address ends. */
+  fileExpiresAt?: string | undefined;
 }
 
 /** Input of `http-request`. */
@@ -462,17 +474,22 @@ export interface HttpRequestOutput {
 export interface ImageUpscaleInput {
   /**
    * Absolute http or https URL of a PNG, JPEG, WebP or BMP image. At most 8 KB, without user name and
-   * password.
+   * password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
    */
   fileUrl: string;
   /** Enlargement factor of width and height: 2 or 4. Default: 2. */
   factor?: 2 | 4 | undefined;
+  /**
+   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
+   * hours. Default: "base64".
+   */
+  output?: "base64" | "link" | undefined;
 }
 
 /** Output of `image-upscale`. */
 export interface ImageUpscaleOutput {
-  /** Image in base64, without a data URI prefix. */
-  fileBase64: string;
+  /** Image in base64, without a data URI prefix. Null with `output: "link"`. */
+  fileBase64: string | null;
   /** MIME type of the output: that of the source, or `image/png` for a BMP. */
   mimeType: "image/png" | "image/jpeg" | "image/webp";
   /** Suggested file name: the name of the source with the extension of the image type. */
@@ -487,11 +504,21 @@ export interface ImageUpscaleOutput {
   losses: ("gain_map" | "animation")[];
   /** Enlargement factor that was applied. */
   factor: 2 | 4;
+  /**
+   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
+   * file.
+   */
+  fileUrl?: string | undefined;
+  /** Only with `fileUrl`: when the address ends. */
+  fileExpiresAt?: string | undefined;
 }
 
 /** Input of `pdf-metadata`. */
 export interface PdfMetadataInput {
-  /** Absolute http or https URL of a PDF. At most 8 KB, without user name and password. */
+  /**
+   * Absolute http or https URL of a PDF. At most 8 KB, without user name and password. Or the id
+   * (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
+   */
   fileUrl: string;
 }
 
@@ -609,16 +636,28 @@ export interface QrGenerateInput {
    * levels hold less data. Default: "M".
    */
   errorCorrection?: "L" | "M" | "Q" | "H" | undefined;
+  /**
+   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
+   * hours. Default: "base64".
+   */
+  output?: "base64" | "link" | undefined;
 }
 
 /** Output of `qr-generate`. */
 export interface QrGenerateOutput {
-  /** PNG in base64, without a data URI prefix. */
-  imageBase64: string;
+  /** PNG in base64, without a data URI prefix. Null with `output: "link"`. */
+  imageBase64: string | null;
   /** Always `image/png`. */
   mimeType: "image/png";
   /** Edge length of the image in pixels. */
   size: number;
+  /**
+   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
+   * file.
+   */
+  fileUrl?: string | undefined;
+  /** Only with `fileUrl`: when the address ends. */
+  fileExpiresAt?: string | undefined;
 }
 
 /** Input of `seo-meta`. */
@@ -1086,7 +1125,7 @@ export interface SslCheckOutput {
 export interface WatermarkImageInput {
   /**
    * Absolute http or https URL of a PNG, JPEG or WebP image. At most 8 KB, without user name and
-   * password.
+   * password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
    */
   fileUrl: string;
   /**
@@ -1101,12 +1140,17 @@ export interface WatermarkImageInput {
    * "bottom-right".
    */
   position?: "center" | "top-left" | "top-right" | "bottom-left" | "bottom-right" | "tile" | undefined;
+  /**
+   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
+   * hours. Default: "base64".
+   */
+  output?: "base64" | "link" | undefined;
 }
 
 /** Output of `watermark-image`. */
 export interface WatermarkImageOutput {
-  /** Image in base64, without a data URI prefix. */
-  fileBase64: string;
+  /** Image in base64, without a data URI prefix. Null with `output: "link"`. */
+  fileBase64: string | null;
   /** MIME type of the output, which is that of the source. */
   mimeType: "image/png" | "image/jpeg" | "image/webp";
   /** Suggested file name: the name of the source with the extension of the image type. */
@@ -1119,6 +1163,13 @@ export interface WatermarkImageOutput {
    * image. `animation`: all frames of an animated PNG but the default image.
    */
   losses: ("gain_map" | "animation")[];
+  /**
+   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
+   * file.
+   */
+  fileUrl?: string | undefined;
+  /** Only with `fileUrl`: when the address ends. */
+  fileExpiresAt?: string | undefined;
 }
 
 /** Input of `web-scrape`. */
@@ -1314,12 +1365,17 @@ export interface WebsiteScreenshotInput {
    * loaded. Default: false.
    */
   hideOverlays?: boolean | undefined;
+  /**
+   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
+   * hours. Default: "base64".
+   */
+  output?: "base64" | "link" | undefined;
 }
 
 /** Output of `website-screenshot`. */
 export interface WebsiteScreenshotOutput {
-  /** File in base64, without a data URI prefix. */
-  fileBase64: string;
+  /** File in base64, without a data URI prefix. Null with `output: "link"`. */
+  fileBase64: string | null;
   /** MIME type of the file. */
   mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
   /** Width of the image in pixels; of a PDF page in CSS pixels. */
@@ -1342,18 +1398,33 @@ export interface WebsiteScreenshotOutput {
    * is not public.
    */
   blockedRequestCount: number;
+  /**
+   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
+   * file.
+   */
+  fileUrl?: string | undefined;
+  /** Only with `fileUrl`: when the address ends. */
+  fileExpiresAt?: string | undefined;
 }
 
 /** Input of `word-to-pdf`. */
 export interface WordToPdfInput {
-  /** Absolute http or https URL of the document. At most 8 KB, without user name and password. */
+  /**
+   * Absolute http or https URL of the document. At most 8 KB, without user name and password. Or the id
+   * (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
+   */
   fileUrl: string;
+  /**
+   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
+   * hours. Default: "base64".
+   */
+  output?: "base64" | "link" | undefined;
 }
 
 /** Output of `word-to-pdf`. */
 export interface WordToPdfOutput {
-  /** The PDF in base64, without a data URI prefix. */
-  fileBase64: string;
+  /** The PDF in base64, without a data URI prefix. Null with `output: "link"`. */
+  fileBase64: string | null;
   /** Always `application/pdf`. */
   mimeType: "application/pdf";
   /**
@@ -1388,6 +1459,13 @@ export interface WordToPdfOutput {
   }[] | null;
   /** Characters for which no font was found, so that boxes are shown; at most 100. */
   undrawnCharacters: string[];
+  /**
+   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
+   * file.
+   */
+  fileUrl?: string | undefined;
+  /** Only with `fileUrl`: when the address ends. */
+  fileExpiresAt?: string | undefined;
 }
 
 export interface Account {
@@ -1414,6 +1492,15 @@ export interface Account {
     /** Bytes of inputs and results of jobs; 0 if the installation has no limits. */
     storedBytes: number;
     /** Number of bytes from which on new jobs are refused; null if the installation has no limits. */
+    maxStoredBytes: number | null;
+  };
+  /** Uploaded files that are stored now, with the limit. */
+  files: {
+    /** Number of files. */
+    count: number;
+    /** Bytes of files. */
+    storedBytes: number;
+    /** Maximum number of bytes of files; null if the installation has no limits. */
     maxStoredBytes: number | null;
   };
 }
@@ -1780,8 +1867,8 @@ export interface Batch {
    */
   state: "running" | "paused" | "cancelling" | "completed" | "cancelled";
   /**
-   * Why the batch is paused: `requested`, `max_credits`, `insufficient_credits`, `key_budget_exceeded`,
-   * `account_suspended`, `rate_limited`; else null.
+   * Why the batch is paused: `not_started`, `requested`, `max_credits`, `insufficient_credits`,
+   * `key_budget_exceeded`, `account_suspended`, `rate_limited`; else null.
    */
   pauseReason: string | null;
   /** When the batch was accepted. */
@@ -1929,6 +2016,19 @@ export interface BatchCallback {
   statusCode: number | null;
   /** Why the latest attempt got no response; null if it got one. */
   error: string | null;
+}
+
+export interface UploadedFile {
+  /** Id of the file, which every field `fileUrl` takes instead of a URL. */
+  id: string;
+  /** Size in bytes. */
+  sizeBytes: number;
+  /** SHA-256 of the file in hexadecimal. */
+  sha256: string;
+  /** Media type, by the content of the file; `application/octet-stream` if it is none that a tool reads. */
+  type: string;
+  /** When the file is deleted. */
+  expiresAt: string;
 }
 
 export interface CallbackSecret {

@@ -1,0 +1,40 @@
+import { suggestedName } from '../../schemas/formats/fileType.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
+import { type Links, linkUrl } from '../../store/files/links.ts';
+import type { ToolAttempt, ToolResult } from '../../workflows/types.ts';
+
+/** An output as the caller gets it, and the file that is stored beside it. */
+interface ShownOutput {
+  output: Record<string, unknown>;
+  linked?: ToolResult['linked'];
+}
+
+/**
+ * Returns the output of a tool as the caller gets it: if the input asks for it, its file is stored under an address and left out.
+ */
+export async function linkOutput(
+  { name: toolName, raw }: Pick<ToolDefinition, 'name' | 'raw'>,
+  input: Record<string, unknown>,
+  output: Record<string, unknown>,
+  { callId, baseUrl }: Pick<ToolAttempt, 'callId' | 'baseUrl'>,
+  links: Pick<Links, 'store'>,
+): Promise<ShownOutput> {
+  if (raw === undefined || input.output !== 'link') return { output };
+  if (baseUrl === undefined) throw new Error(`call ${callId} has no URL for the address of its file`);
+  const type = String(output[raw.mimeType]);
+  const named = raw.fileName === undefined ? undefined : output[raw.fileName];
+  const { file, token } = await links.store(callId, {
+    bytes: Buffer.from(String(output[raw.data]), 'base64'),
+    type,
+    name: typeof named === 'string' ? named : suggestedName(toolName, type),
+  });
+  return {
+    output: {
+      ...output,
+      [raw.data]: null,
+      fileUrl: linkUrl(baseUrl, callId, token),
+      fileExpiresAt: new Date(file.expiresAt).toISOString(),
+    },
+    linked: { content: file.content, bytes: file.sizeBytes },
+  };
+}

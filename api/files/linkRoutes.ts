@@ -1,0 +1,83 @@
+import { Readable } from 'node:stream';
+import type Router from '@koa/router';
+import { ServiceError } from '../../schemas/errors.ts';
+import { ResultGone } from '../../store/calls/results.ts';
+import { LINKS_PATH, type LinkedFile, type Links } from '../../store/files/links.ts';
+import { retryStore } from '../../store/mongo/retryStore.ts';
+import { asciiName } from '../calls/answer.ts';
+import type { Context, State } from '../http/context.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
+import { type ByteRange, readRange } from './byteRange.ts';
+
+interface Dependencies {
+  links: Pick<Links, 'open' | 'read'>;
+  /** Whether the result of a call still counts; see `isLiveCall`. */
+  isLive(callId: string): Promise<boolean>;
+  pageLimit: PageLimit;
+}
+
+const NOT_FOUND = 'The address of the file is wrong or has ended.';
+
+/** Continues an iteration whose first item has been read. */
+async function* continued(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+/**
+ * Registers the addresses of files that calls have produced. They need no key: an address has a token that nobody can guess, and
+ * which is in the query, because logs have paths.
+ */
+export function linkRoutes(router: Router<State>, { links, isLive, pageLimit }: Dependencies): void {
+  async function find(ctx: Context, callId: string): Promise<LinkedFile> {
+    await pageLimit.count(ctx.ip);
+    const { token } = ctx.query;
+    const file = typeof token === 'string' ? links.open(callId, token) : null;
+    if (file === null) throw new ServiceError('not_found', { detail: NOT_FOUND });
+    using _slot = await pageLimit.acquire(ctx.ip);
+    if (!(await retryStore(() => isLive(callId)))) throw new ServiceError('not_found', { detail: NOT_FOUND });
+    return file;
+  }
+
+  /** Returns the range that the request asks for; a range of another version of the file is not. */
+  function rangeOf(ctx: Context, etag: string, size: number): ReturnType<typeof readRange> {
+    const [range, condition] = [ctx.get('Range'), ctx.get('If-Range')];
+    return range === '' || (condition !== '' && condition !== etag) ? null : readRange(range, size);
+  }
+
+  /** Opens the bytes. @throws ServiceError not_found if they have been deleted */
+  async function open(callId: string, file: LinkedFile, { start, end }: ByteRange): Promise<Readable> {
+    const pieces = links.read(callId, file, start, end);
+    try {
+      // Read first, so that a file that is gone is an error and no broken response.
+      const { value } = await pieces.next();
+      return Readable.from(continued(value ?? Buffer.alloc(0), pieces), { highWaterMark: 1 });
+    } catch (error) {
+      if (!(error instanceof ResultGone)) throw error;
+      throw new ServiceError('not_found', { detail: NOT_FOUND, cause: error });
+    }
+  }
+
+  router.get(`${LINKS_PATH}/:id`, async (ctx) => {
+    const callId = ctx.params.id ?? '';
+    const file = await find(ctx, callId);
+    const { sizeBytes, type, name } = file;
+    const etag = `"${file.content.id}"`;
+    const range = rangeOf(ctx, etag, sizeBytes);
+    ctx.set({ 'Accept-Ranges': 'bytes', 'Cache-Control': 'private, no-store', ETag: etag });
+    if (range === 'unsatisfiable') {
+      ctx.set('Content-Range', `bytes */${sizeBytes}`);
+      // Koa sets the status 204 with an empty body.
+      ctx.body = null;
+      ctx.status = 416;
+      return;
+    }
+    const { start, end } = range ?? { start: 0, end: sizeBytes };
+    ctx.status = range === null ? 200 : 206;
+    if (range !== null) ctx.set('Content-Range', `bytes ${start}-${end - 1}/${sizeBytes}`);
+    ctx.attachment(name, { fallback: asciiName(name) });
+    ctx.type = type;
+    ctx.body = await open(callId, file, { start, end });
+    ctx.length = end - start;
+  });
+}
