@@ -1,4 +1,5 @@
 import { suggestedName } from '../../schemas/formats/fileType.ts';
+import { NO_LINK } from '../../schemas/formats/linkOutput.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { type Links, linkUrl } from '../../store/files/links.ts';
 import type { ToolAttempt, ToolResult } from '../../workflows/types.ts';
@@ -10,7 +11,8 @@ interface ShownOutput {
 }
 
 /**
- * Returns the output of a tool as the caller gets it: if the input asks for it, its file is stored under an address and left out.
+ * Adds to the output of a tool the fields that every tool with a file has. If the input asks for it, the file is stored under an
+ * address and left out of the output.
  */
 export async function linkOutput(
   { name: toolName, raw }: Pick<ToolDefinition, 'name' | 'raw'>,
@@ -19,7 +21,8 @@ export async function linkOutput(
   { callId, baseUrl }: Pick<ToolAttempt, 'callId' | 'baseUrl'>,
   links: Pick<Links, 'store'>,
 ): Promise<ShownOutput> {
-  if (raw === undefined || input.output !== 'link') return { output };
+  if (raw === undefined) return { output };
+  if (input.output !== 'link') return { output: { ...output, ...NO_LINK } };
   if (baseUrl === undefined) throw new Error(`call ${callId} has no URL for the address of its file`);
   const type = String(output[raw.mimeType]);
   const named = raw.fileName === undefined ? undefined : output[raw.fileName];

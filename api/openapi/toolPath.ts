@@ -1,5 +1,4 @@
 import { creditsOf } from '../../schemas/callErrors.ts';
-import { LINK_FIELDS } from '../../schemas/formats/linkOutput.ts';
 import { type PropertySchema, secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import { kebab } from '../calls/answer.ts';
 import { codesOfTool } from './codes.ts';
@@ -35,7 +34,7 @@ function mediaTypes(schema: PropertySchema | undefined): string[] {
 const rawHeaders = ({ output, raw }: ToolDefinition): Json =>
   Object.fromEntries([
     ...Object.entries(output.properties)
-      .filter(([field]) => field !== raw?.data && !Object.hasOwn(LINK_FIELDS, field))
+      .filter(([field]) => field !== raw?.data)
       .map(([field, { description }]) => [
         `X-Result-${kebab(field)}`,
         {

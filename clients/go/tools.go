@@ -220,10 +220,10 @@ type HtmlToImageOutput struct {
 	Height int `json:"height"`
 	// Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total.
 	Truncated bool `json:"truncated"`
-	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
-	FileUrl *string `json:"fileUrl,omitempty"`
-	// Only with `fileUrl`: when the address ends.
-	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
+	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl"`
+	// When `fileUrl` ends; null without `fileUrl`.
+	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
 // HttpRequestInput is the input of http-request.
@@ -289,10 +289,10 @@ type ImageUpscaleOutput struct {
 	Losses []string `json:"losses"`
 	// Enlargement factor that was applied.
 	Factor int `json:"factor"`
-	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
-	FileUrl *string `json:"fileUrl,omitempty"`
-	// Only with `fileUrl`: when the address ends.
-	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
+	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl"`
+	// When `fileUrl` ends; null without `fileUrl`.
+	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
 // PdfMetadataInput is the input of pdf-metadata.
@@ -409,10 +409,10 @@ type QrGenerateOutput struct {
 	MimeType string `json:"mimeType"`
 	// Edge length of the image in pixels.
 	Size int `json:"size"`
-	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
-	FileUrl *string `json:"fileUrl,omitempty"`
-	// Only with `fileUrl`: when the address ends.
-	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
+	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl"`
+	// When `fileUrl` ends; null without `fileUrl`.
+	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
 // SeoMetaInput is the input of seo-meta.
@@ -800,10 +800,10 @@ type WatermarkImageOutput struct {
 	SizeBytes int `json:"sizeBytes"`
 	// What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image.
 	Losses []string `json:"losses"`
-	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
-	FileUrl *string `json:"fileUrl,omitempty"`
-	// Only with `fileUrl`: when the address ends.
-	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
+	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl"`
+	// When `fileUrl` ends; null without `fileUrl`.
+	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
 // WebScrapeInput is the input of web-scrape.
@@ -952,10 +952,10 @@ type WebsiteScreenshotOutput struct {
 	StatusCode *int `json:"statusCode"`
 	// Number of requests that were blocked because they were for ads or trackers, or because their target is not public.
 	BlockedRequestCount int `json:"blockedRequestCount"`
-	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
-	FileUrl *string `json:"fileUrl,omitempty"`
-	// Only with `fileUrl`: when the address ends.
-	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
+	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl"`
+	// When `fileUrl` ends; null without `fileUrl`.
+	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
 // WordToPdfInput is the input of word-to-pdf.
@@ -996,10 +996,10 @@ type WordToPdfOutput struct {
 	ReplacedFonts []WordToPdfOutputReplacedFontsItem `json:"replacedFonts"`
 	// Characters for which no font was found, so that boxes are shown; at most 100.
 	UndrawnCharacters []string `json:"undrawnCharacters"`
-	// Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.
-	FileUrl *string `json:"fileUrl,omitempty"`
-	// Only with `fileUrl`: when the address ends.
-	FileExpiresAt *string `json:"fileExpiresAt,omitempty"`
+	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
+	FileUrl *string `json:"fileUrl"`
+	// When `fileUrl` ends; null without `fileUrl`.
+	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
 // Argon2Verify: Argon2 verify (3 credits). Verifies a password against a stored Argon2i, Argon2d or Argon2id hash in PHC string format. Version and cost parameters are read from the hash; a hash without a version is read as version 16, as in the reference decoder. Associated data in the hash (data=) is used. A hash that was made with a secret key (keyid=) never matches, because the service does not have the key. Limits: 256 MiB of memory, 16 passes, 16 lanes, and 1 GiB as memory times passes. A costlier or malformed hash is refused as `invalid_input`. Hashes of version 16 take several times as long to verify as those of version 19.

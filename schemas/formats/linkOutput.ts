@@ -11,23 +11,26 @@ const OUTPUT = {
   description: `How the file is returned. \`base64\`: in the response. \`link\`: under the address \`fileUrl\`, for ${LINK_HOURS} hours.`,
 } as const;
 
-/** Output fields that every tool with a file adds for `output: "link"`, so that other outputs have no field without a use. */
-export const LINK_FIELDS = {
+/** Output fields of every tool that returns a file. */
+const FIELDS = {
   fileUrl: {
-    type: 'string',
+    type: ['string', 'null'],
     description:
-      'Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file.',
+      'Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.',
   },
   fileExpiresAt: {
-    type: 'string',
+    type: ['string', 'null'],
     format: 'date-time',
-    description: 'Only with `fileUrl`: when the address ends.',
+    description: 'When `fileUrl` ends; null without `fileUrl`.',
   },
 } as const;
 
+/** The values of these fields for a file in the response. */
+export const NO_LINK = { fileUrl: null, fileExpiresAt: null } as const;
+
 /** Adds to a tool that returns a file the fields with which it returns an address of the file instead. */
 export function withLinks(tool: ToolDefinition): ToolDefinition {
-  const { raw, input, output } = tool;
+  const { raw, input, output, examples } = tool;
   if (raw === undefined) return tool;
   const data = output.properties[raw.data];
   const dataField = {
@@ -41,7 +44,9 @@ export function withLinks(tool: ToolDefinition): ToolDefinition {
     input: { ...input, properties: { ...input.properties, output: OUTPUT } },
     output: {
       ...output,
-      properties: { ...output.properties, [raw.data]: dataField, ...LINK_FIELDS },
+      properties: { ...output.properties, [raw.data]: dataField, ...FIELDS },
+      required: [...output.required, ...Object.keys(FIELDS)],
     },
+    examples: examples.map((example) => ({ ...example, output: { ...example.output, ...NO_LINK } })),
   };
 }

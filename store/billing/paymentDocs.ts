@@ -48,6 +48,7 @@ export interface PaymentDoc {
 
 export const PAYMENT_INDEXES: IndexDescription[] = [
   { key: { accountId: 1, paidAt: -1, _id: -1 } },
+  { key: { paidAt: -1, _id: -1 } },
   { key: { paidAt: -1 }, partialFilterExpression: { refundDue: true } },
   { key: { forgetAt: 1 }, expireAfterSeconds: 0 },
 ];

@@ -106,7 +106,13 @@ test.serial('for every other Accept header the response is JSON, never 406', asy
     t.is(status, 200, accept ?? 'none');
     t.regex(type ?? '', /^application\/json\b/, accept ?? 'none');
     t.is(headers.get('X-Result-Size'), null);
-    t.deepEqual(Object.keys(JSON.parse(bytes.toString())).sort(), ['imageBase64', 'mimeType', 'size']);
+    t.deepEqual(Object.keys(JSON.parse(bytes.toString())).sort(), [
+      'fileExpiresAt',
+      'fileUrl',
+      'imageBase64',
+      'mimeType',
+      'size',
+    ]);
   }
 });
 

@@ -4,6 +4,7 @@ import type { NetworkContext, ToolContext } from '../../activities/runtime/conte
 import { jsonOf } from '../../activities/runtime/encodedOutput.ts';
 import { createValidator } from '../../api/http/validator.ts';
 import { type Fault, ServiceError } from '../../schemas/errors.ts';
+import { NO_LINK } from '../../schemas/formats/linkOutput.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import { isRecord, type Json, recordAt } from './json.ts';
@@ -59,7 +60,8 @@ export async function loadTool(name: string): Promise<LoadedTool> {
       });
       if (!isRecord(result)) throw new Error('the output is not an object');
       const parsed: unknown = JSON.parse(jsonOf(result).toString());
-      return checkOutput(recordAt(parsed));
+      // A worker adds these fields.
+      return checkOutput({ ...recordAt(parsed), ...(definition.raw !== undefined && NO_LINK) });
     },
   };
 }

@@ -7,6 +7,7 @@ import { noticeRoutes } from './notice/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
 import { poolsRoutes } from './pools/routes.ts';
 import { receiptRoutes } from './receipt/routes.ts';
+import { salesRoutes } from './sales/routes.ts';
 import { sharesRoutes } from './shares/routes.ts';
 
 const PAGES = [
@@ -14,6 +15,7 @@ const PAGES = [
   accountRoutes,
   callRoutes,
   receiptRoutes,
+  salesRoutes,
   sharesRoutes,
   batchesRoutes,
   poolsRoutes,

@@ -115,7 +115,7 @@ export function operatorPage(page: OperatorPage): string {
     title: 'Operator',
     menu: { viewer, section: 'Operator' },
     actions: html`<nav class="segments" aria-label="Operator"><ul>
-<li><a href="${OPERATOR_PATH}/shares">Shares of accounts</a></li><li><a href="${OPERATOR_PATH}/batches">Batches and jobs</a></li><li><a href="${OPERATOR_PATH}/pools">Queues and pools</a></li><li><a href="${OPERATOR_PATH}/incidents">Incidents</a></li><li><a href="${OPERATOR_PATH}/notice">Notice</a></li>
+<li><a href="${OPERATOR_PATH}/sales">Sign-ups and revenue</a></li><li><a href="${OPERATOR_PATH}/shares">Shares of accounts</a></li><li><a href="${OPERATOR_PATH}/batches">Batches and jobs</a></li><li><a href="${OPERATOR_PATH}/pools">Queues and pools</a></li><li><a href="${OPERATOR_PATH}/incidents">Incidents</a></li><li><a href="${OPERATOR_PATH}/notice">Notice</a></li>
 </ul></nav>`,
     main: html`${searchForm(query)}
 ${results(page)}

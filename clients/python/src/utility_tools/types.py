@@ -366,7 +366,9 @@ class HtmlToImageInput(_HtmlToImageInputRequired, total=False):
     """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class _HtmlToImageOutputRequired(TypedDict):
+class HtmlToImageOutput(TypedDict):
+    """Output of `html-to-image`."""
+
     fileBase64: Union[str, None]
     """File in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp", "application/pdf"]
@@ -377,15 +379,10 @@ class _HtmlToImageOutputRequired(TypedDict):
     """Height of the image in pixels; of a PDF page in CSS pixels."""
     truncated: bool
     """Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total."""
-
-
-class HtmlToImageOutput(_HtmlToImageOutputRequired, total=False):
-    """Output of `html-to-image`."""
-
-    fileUrl: str
-    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
-    fileExpiresAt: str
-    """Only with `fileUrl`: when the address ends."""
+    fileUrl: Union[str, None]
+    """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
+    fileExpiresAt: Union[str, None]
+    """When `fileUrl` ends; null without `fileUrl`."""
 
 
 class _HttpRequestInputRequired(TypedDict):
@@ -460,7 +457,9 @@ class ImageUpscaleInput(_ImageUpscaleInputRequired, total=False):
     """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class _ImageUpscaleOutputRequired(TypedDict):
+class ImageUpscaleOutput(TypedDict):
+    """Output of `image-upscale`."""
+
     fileBase64: Union[str, None]
     """Image in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp"]
@@ -473,15 +472,10 @@ class _ImageUpscaleOutputRequired(TypedDict):
     """What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image."""
     factor: Literal[2, 4]
     """Enlargement factor that was applied."""
-
-
-class ImageUpscaleOutput(_ImageUpscaleOutputRequired, total=False):
-    """Output of `image-upscale`."""
-
-    fileUrl: str
-    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
-    fileExpiresAt: str
-    """Only with `fileUrl`: when the address ends."""
+    fileUrl: Union[str, None]
+    """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
+    fileExpiresAt: Union[str, None]
+    """When `fileUrl` ends; null without `fileUrl`."""
 
 
 class PdfMetadataInput(TypedDict):
@@ -601,22 +595,19 @@ class QrGenerateInput(_QrGenerateInputRequired, total=False):
     """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class _QrGenerateOutputRequired(TypedDict):
+class QrGenerateOutput(TypedDict):
+    """Output of `qr-generate`."""
+
     imageBase64: Union[str, None]
     """PNG in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png"]
     """Always `image/png`."""
     size: int
     """Edge length of the image in pixels."""
-
-
-class QrGenerateOutput(_QrGenerateOutputRequired, total=False):
-    """Output of `qr-generate`."""
-
-    fileUrl: str
-    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
-    fileExpiresAt: str
-    """Only with `fileUrl`: when the address ends."""
+    fileUrl: Union[str, None]
+    """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
+    fileExpiresAt: Union[str, None]
+    """When `fileUrl` ends; null without `fileUrl`."""
 
 
 class SeoMetaInput(TypedDict):
@@ -1008,7 +999,9 @@ class WatermarkImageInput(_WatermarkImageInputRequired, total=False):
     """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class _WatermarkImageOutputRequired(TypedDict):
+class WatermarkImageOutput(TypedDict):
+    """Output of `watermark-image`."""
+
     fileBase64: Union[str, None]
     """Image in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp"]
@@ -1019,15 +1012,10 @@ class _WatermarkImageOutputRequired(TypedDict):
     """Size of the decoded image in bytes."""
     losses: List[Literal["gain_map", "animation"]]
     """What the result lacks of the source, besides metadata; empty if nothing. `gain_map`: the second image with which a JPEG, such as Ultra HDR, is shown brighter on HDR screens; the result is its SDR image. `animation`: all frames of an animated PNG but the default image."""
-
-
-class WatermarkImageOutput(_WatermarkImageOutputRequired, total=False):
-    """Output of `watermark-image`."""
-
-    fileUrl: str
-    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
-    fileExpiresAt: str
-    """Only with `fileUrl`: when the address ends."""
+    fileUrl: Union[str, None]
+    """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
+    fileExpiresAt: Union[str, None]
+    """When `fileUrl` ends; null without `fileUrl`."""
 
 
 class _WebScrapeInputRequired(TypedDict):
@@ -1165,7 +1153,9 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
 
 
-class _WebsiteScreenshotOutputRequired(TypedDict):
+class WebsiteScreenshotOutput(TypedDict):
+    """Output of `website-screenshot`."""
+
     fileBase64: Union[str, None]
     """File in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["image/png", "image/jpeg", "image/webp", "application/pdf"]
@@ -1184,15 +1174,10 @@ class _WebsiteScreenshotOutputRequired(TypedDict):
     """HTTP status code of the captured page; null if no response gave one, as for a `blob:` URL."""
     blockedRequestCount: int
     """Number of requests that were blocked because they were for ads or trackers, or because their target is not public."""
-
-
-class WebsiteScreenshotOutput(_WebsiteScreenshotOutputRequired, total=False):
-    """Output of `website-screenshot`."""
-
-    fileUrl: str
-    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
-    fileExpiresAt: str
-    """Only with `fileUrl`: when the address ends."""
+    fileUrl: Union[str, None]
+    """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
+    fileExpiresAt: Union[str, None]
+    """When `fileUrl` ends; null without `fileUrl`."""
 
 
 class _WordToPdfInputRequired(TypedDict):
@@ -1221,7 +1206,9 @@ class WordToPdfOutputReplacedFontsItem(TypedDict):
     """Font family that was used instead."""
 
 
-class _WordToPdfOutputRequired(TypedDict):
+class WordToPdfOutput(TypedDict):
+    """Output of `word-to-pdf`."""
+
     fileBase64: Union[str, None]
     """The PDF in base64, without a data URI prefix. Null with `output: "link"`."""
     mimeType: Literal["application/pdf"]
@@ -1236,15 +1223,10 @@ class _WordToPdfOutputRequired(TypedDict):
     """Fonts that the document asks for, that it does not contain and that the service does not have, at most 50; null for `.doc`, whose fonts are not read."""
     undrawnCharacters: List[str]
     """Characters for which no font was found, so that boxes are shown; at most 100."""
-
-
-class WordToPdfOutput(_WordToPdfOutputRequired, total=False):
-    """Output of `word-to-pdf`."""
-
-    fileUrl: str
-    """Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the file."""
-    fileExpiresAt: str
-    """Only with `fileUrl`: when the address ends."""
+    fileUrl: Union[str, None]
+    """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
+    fileExpiresAt: Union[str, None]
+    """When `fileUrl` ends; null without `fileUrl`."""
 
 
 class AccountJobs(TypedDict):

@@ -391,12 +391,12 @@ export interface HtmlToImageOutput {
    */
   truncated: boolean;
   /**
-   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
-   * file.
+   * Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can
+   * download the file.
    */
-  fileUrl?: string | undefined;
-  /** Only with `fileUrl`: when the address ends. */
-  fileExpiresAt?: string | undefined;
+  fileUrl: string | null;
+  /** When `fileUrl` ends; null without `fileUrl`. */
+  fileExpiresAt: string | null;
 }
 
 /** Input of `http-request`. */
@@ -505,12 +505,12 @@ export interface ImageUpscaleOutput {
   /** Enlargement factor that was applied. */
   factor: 2 | 4;
   /**
-   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
-   * file.
+   * Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can
+   * download the file.
    */
-  fileUrl?: string | undefined;
-  /** Only with `fileUrl`: when the address ends. */
-  fileExpiresAt?: string | undefined;
+  fileUrl: string | null;
+  /** When `fileUrl` ends; null without `fileUrl`. */
+  fileExpiresAt: string | null;
 }
 
 /** Input of `pdf-metadata`. */
@@ -652,12 +652,12 @@ export interface QrGenerateOutput {
   /** Edge length of the image in pixels. */
   size: number;
   /**
-   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
-   * file.
+   * Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can
+   * download the file.
    */
-  fileUrl?: string | undefined;
-  /** Only with `fileUrl`: when the address ends. */
-  fileExpiresAt?: string | undefined;
+  fileUrl: string | null;
+  /** When `fileUrl` ends; null without `fileUrl`. */
+  fileExpiresAt: string | null;
 }
 
 /** Input of `seo-meta`. */
@@ -1164,12 +1164,12 @@ export interface WatermarkImageOutput {
    */
   losses: ("gain_map" | "animation")[];
   /**
-   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
-   * file.
+   * Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can
+   * download the file.
    */
-  fileUrl?: string | undefined;
-  /** Only with `fileUrl`: when the address ends. */
-  fileExpiresAt?: string | undefined;
+  fileUrl: string | null;
+  /** When `fileUrl` ends; null without `fileUrl`. */
+  fileExpiresAt: string | null;
 }
 
 /** Input of `web-scrape`. */
@@ -1399,12 +1399,12 @@ export interface WebsiteScreenshotOutput {
    */
   blockedRequestCount: number;
   /**
-   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
-   * file.
+   * Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can
+   * download the file.
    */
-  fileUrl?: string | undefined;
-  /** Only with `fileUrl`: when the address ends. */
-  fileExpiresAt?: string | undefined;
+  fileUrl: string | null;
+  /** When `fileUrl` ends; null without `fileUrl`. */
+  fileExpiresAt: string | null;
 }
 
 /** Input of `word-to-pdf`. */
@@ -1460,12 +1460,12 @@ export interface WordToPdfOutput {
   /** Characters for which no font was found, so that boxes are shown; at most 100. */
   undrawnCharacters: string[];
   /**
-   * Only with `output: "link"`: address of the file, which needs no key. Whoever has it can download the
-   * file.
+   * Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can
+   * download the file.
    */
-  fileUrl?: string | undefined;
-  /** Only with `fileUrl`: when the address ends. */
-  fileExpiresAt?: string | undefined;
+  fileUrl: string | null;
+  /** When `fileUrl` ends; null without `fileUrl`. */
+  fileExpiresAt: string | null;
 }
 
 export interface Account {
