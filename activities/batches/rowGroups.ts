@@ -182,11 +182,13 @@ export function createRowGroups({
   return {
     async reserve(batch, key, ids) {
       const { fresh, left } = await take(batch, key, ids);
-      // Those that an earlier attempt has left were allowed.
-      const allowed = [...left, ...fresh.filter(({ tool }) => mayCall(key, tool))];
+      const forbidden = [...left, ...fresh].filter(({ tool }) => !mayCall(key, tool));
+      // Calls that an earlier attempt has recorded are completed, though their key was changed since.
+      const begun = await Promise.all(forbidden.map(({ _id }) => calls.find(_id)));
+      const refused = forbidden.filter((_row, index) => begun[index] === null);
+      const allowed = [...left, ...fresh].filter((row) => !refused.includes(row));
       await claimCalls(allowed);
       const reserved = allowed.map(async (row) => ({ row, held: await reserveOne(row, key) }));
-      const refused = fresh.filter(({ tool }) => !mayCall(key, tool));
       return [...(await Promise.all(reserved)), ...refused.map((row) => ({ row, held: null }))];
     },
 

@@ -30,7 +30,7 @@ function linesOf(text: string, fits: (line: string) => boolean): string[] {
 }
 
 /**
- * Writes a document as a PDF with one page. The same document always gives the same bytes. Loads `pdf-lib` only if needed,
+ * Writes a document as a PDF. The same document always gives the same bytes. Loads `pdf-lib` only if needed,
  * because receipts are rare.
  */
 export async function billingPdf({ id, title, at, facts, notes }: BillingDocument): Promise<Buffer> {
@@ -49,26 +49,33 @@ export async function billingPdf({ id, title, at, facts, notes }: BillingDocumen
   const encodable = (text: string) =>
     Array.from(text, (character) => (known.has(character.codePointAt(0) ?? 0) ? character : '?')).join('');
   const quiet = rgb(0.38, 0.41, 0.46);
-  const page = document.addPage(PAGE);
+  let page = document.addPage(PAGE);
   let y = PAGE[1] - MARGIN - 22;
+  /** Moves down, to the top of a new page below the end of the last. */
+  function moveDown(points: number): void {
+    y -= points;
+    if (y >= MARGIN) return;
+    page = document.addPage(PAGE);
+    y = PAGE[1] - MARGIN;
+  }
   page.drawText(title, { x: MARGIN, y, size: 22, font: bold });
-  y -= 18;
-  /** Draws a text below `y` at the left edge `x`. */
+  moveDown(18);
+  /** Draws a text at `y`, and its further lines below, at the left edge `x`. */
   function draw(text: string, x: number): void {
     const width = PAGE[0] - x - MARGIN;
     const lines = linesOf(encodable(text), (line) => plain.widthOfTextAtSize(line, SIZE) <= width);
     for (const [index, line] of lines.entries()) {
-      if (index > 0) y -= INNER_LINE;
+      if (index > 0) moveDown(INNER_LINE);
       page.drawText(line, { x, y, size: SIZE, font: plain });
     }
   }
   for (const { term, value } of facts) {
-    y -= LINE;
+    moveDown(LINE);
     page.drawText(term, { x: MARGIN, y, size: SIZE, font: plain, color: quiet });
     draw(value, VALUES);
   }
   for (const text of notes) {
-    y -= LINE;
+    moveDown(LINE);
     draw(text, MARGIN);
   }
   return Buffer.from(await document.save());

@@ -12,7 +12,7 @@ export async function limitPayments(
   const taken = await takeToken?.(`checkout:${accountId}`, PAYMENTS);
   if (taken?.allowed === false)
     throw new ServiceError('rate_limited', {
-      detail: 'At most 10 checkouts per minute. Try again later.',
+      detail: 'At most 10 checkouts and payments per minute. Try again later.',
       retryAfter: taken.retryAfterSeconds,
     });
 }

@@ -5,6 +5,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Pack } from '../../schemas/formats/packs.ts';
 import type { SavedCard } from '../../store/billing/topUpRunDocs.ts';
 import { type Charge, type ChargeResult, chargeCard } from './stripeCharge.ts';
+import { createStripeHttp } from './stripeHttp.ts';
 
 export interface CheckoutRequest {
   /** Reference of the request: repeating it with the same pack returns the same checkout. */
@@ -117,6 +118,7 @@ export function createStripeService({ secretKey, webhookSecret, apiUrl, log }: S
     // A retry is safe, because both attempts have the same idempotency key.
     maxNetworkRetries: 1,
     telemetry: false,
+    httpClient: createStripeHttp(),
   });
 
   /** Logs a failed request to Stripe. Only the message is logged, because the error contains Stripe's whole response. */

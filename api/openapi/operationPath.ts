@@ -1,7 +1,7 @@
 import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
-import { BINARY, COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
+import { COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
 import { ITEM_EXAMPLES, OPERATION_EXAMPLES } from './operationExamples.ts';
 import { problemResponses, type SharedResponses } from './problems.ts';
 
@@ -56,15 +56,13 @@ function success({ id, success: { status, schema, alsoAs = [], only } }: Operati
   return { [status]: { description: SUCCESS[status], headers, content } };
 }
 
-/** The request body of an operation that takes a file. */
+/**
+ * The request body of an operation that takes a file: only the form, because generators of Python and TypeScript cannot compile a
+ * body that is a form or a file. The operation's description has the other way.
+ */
 const UPLOAD = {
   required: true,
-  content: {
-    'application/octet-stream': BINARY,
-    'multipart/form-data': {
-      schema: { type: 'object', properties: { file: BINARY.schema }, required: ['file'] },
-    },
-  },
+  content: { 'multipart/form-data': { schema: { $ref: '#/components/schemas/FileUpload' } } },
 } as const;
 
 /** The operation object of an operation that is not a tool call, under its method. */

@@ -76,41 +76,32 @@ function success(tool: ToolDefinition): Json {
   };
 }
 
-/** The body of a tool that reads a file as a form, with the file itself instead of `fileUrl`; nothing for other tools. */
-function formContent({ input: { properties, required } }: ToolDefinition): Json {
-  const { fileUrl, ...others } = properties;
-  if (fileUrl === undefined) return {};
-  const file = { ...BINARY.schema, description: 'The file, instead of `fileUrl`.' };
-  return {
-    'multipart/form-data': {
-      schema: {
-        type: 'object',
-        properties: Object.fromEntries([
-          ['file', file],
-          ...Object.entries(others).map(([name, property]) => [name, forGenerators(property)]),
-        ]),
-        required: ['file', ...required.filter((name) => name !== 'fileUrl')],
-      },
-    },
-  };
-}
-
 /** Whether jobs can call the tool: the input of a job is stored, and secrets never are. */
 const isJob = (tool: ToolDefinition): boolean => secretFields(tool).length === 0;
 
 /**
- * Only the description says it: a second response of 2xx would make the result of each method in generated clients either of
- * two types. For them, `createJob` is an operation of its own.
+ * Only the descriptions say these: a second response of 2xx would make the result of each method in generated clients either of
+ * two types, and a second type of the body gives clients of TypeScript that do not compile. For them, `createJob` and `createFile` are
+ * operations of their own.
  */
 const PREFER =
   'With the header `Prefer: respond-async` (RFC 7240), the call becomes a job, as by `createJob`: the response is 202 with the job.';
+const FORM =
+  'The body can be `multipart/form-data` instead of JSON: the file in the part `file` instead of `fileUrl`, and the other fields as parts.';
+
+const descriptionOf = (tool: ToolDefinition): string =>
+  [
+    tool.description,
+    ...('fileUrl' in tool.input.properties ? [FORM] : []),
+    ...(isJob(tool) ? [PREFER] : []),
+  ].join('\n\n');
 
 export const toolPath = (tool: ToolDefinition, shared: SharedResponses): Json => ({
   post: {
     operationId: camel(tool.name),
     tags: ['Tools'],
     summary: `${tool.title} (${creditsOf(tool.price)})`,
-    description: isJob(tool) ? `${tool.description}\n\n${PREFER}` : tool.description,
+    description: descriptionOf(tool),
     'x-price': tool.price,
     'x-pool': tool.pool,
     security: [{ toolKey: [] }],
@@ -122,7 +113,6 @@ export const toolPath = (tool: ToolDefinition, shared: SharedResponses): Json =>
           schema: { $ref: `#/components/schemas/${inputName(tool)}` },
           examples: examples(tool, 'input'),
         },
-        ...formContent(tool),
       },
     },
     responses: { 200: success(tool), ...problemResponses(codesOfTool(tool), TOOL_HEADERS, shared) },

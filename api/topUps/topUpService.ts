@@ -91,6 +91,8 @@ export function createTopUpService(deps: Dependencies): TopUpService {
     const known = await retryStore(() => topUps.find(challengeId));
     if (known === null && expires <= new Date()) throw refused('the challenge has expired.');
     const topUp = { _id: challengeId, accountId: account._id, credits, proof: proofOf(token) };
+    // Before the payment counts in the ceiling, so that one that is refused here counts nowhere.
+    if (known?.state !== 'paid') await deps.limitPayments(account._id);
     const begun = known ?? (await retryStore(() => topUps.begin(topUp)));
     if (begun === null) throw refused('it would exceed the monthly ceiling of the account.');
     if (begun.proof !== topUp.proof) throw refused('the challenge was answered with another token.');
@@ -103,7 +105,6 @@ export function createTopUpService(deps: Dependencies): TopUpService {
   /** Takes the money and adds the credits. Each step can be repeated, and changes nothing then. @returns the id of the payment */
   async function charge(credential: Credential): Promise<string> {
     const { challengeId, accountId, credits, amount, currency } = credential;
-    await deps.limitPayments(accountId);
     const reference = `${challengeId}_${proofOf(credential.token)}`;
     const charged = await stripe.chargeToken({ ...credential, reference });
     if (charged.state === 'refused') {

@@ -204,7 +204,7 @@ type HtmlToImageInput struct {
 	Device *string `json:"device,omitempty"`
 	// User agent of the browser (printable ASCII). Overrides the user agent of the emulated device.
 	UserAgent *string `json:"userAgent,omitempty"`
-	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
 }
 
@@ -271,7 +271,7 @@ type ImageUpscaleInput struct {
 	FileUrl string `json:"fileUrl"`
 	// Enlargement factor of width and height: 2 or 4.
 	Factor *int `json:"factor,omitempty"`
-	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
 }
 
@@ -397,7 +397,7 @@ type QrGenerateInput struct {
 	Size *int `json:"size,omitempty"`
 	// Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data.
 	ErrorCorrection *string `json:"errorCorrection,omitempty"`
-	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
 }
 
@@ -784,7 +784,7 @@ type WatermarkImageInput struct {
 	Opacity *float64 `json:"opacity,omitempty"`
 	// Position of the text; `tile` repeats it over the whole image in offset rows.
 	Position *string `json:"position,omitempty"`
-	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
 }
 
@@ -928,7 +928,7 @@ type WebsiteScreenshotInput struct {
 	FailOnStatus *bool `json:"failOnStatus,omitempty"`
 	// Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.
 	HideOverlays *bool `json:"hideOverlays,omitempty"`
-	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
 }
 
@@ -962,7 +962,7 @@ type WebsiteScreenshotOutput struct {
 type WordToPdfInput struct {
 	// Absolute http or https URL of the document. At most 8 KB, without user name and password. Or the id (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
 	FileUrl string `json:"fileUrl"`
-	// How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours.
+	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
 }
 

@@ -8,7 +8,7 @@ const OUTPUT = {
   type: 'string',
   enum: ['base64', 'link'],
   default: 'base64',
-  description: `How the file is returned. \`base64\`: in the response. \`link\`: under the address \`fileUrl\`, for ${LINK_HOURS} hours.`,
+  description: `\`link\`: the file is not in the response but at \`fileUrl\`, for ${LINK_HOURS} hours.`,
 } as const;
 
 /** Output fields of every tool that returns a file. */

@@ -133,7 +133,7 @@ export interface AccountDoc {
   allowanceMonth?: string;
   /** Time of the last grant or negative adjustment. */
   grantedAt?: Date;
-  /** Set if programs may buy credits: at most `ceiling` per month (UTC), and `credits` in the month of the last purchase. */
+  /** Programs may buy at most `ceiling` credits per month (UTC); they bought `credits` in the month of the last purchase. Missing: none. */
   topUps?: { ceiling: number; month: string; credits: number };
   /** Thresholds in credits: when a charge takes the balance below one, the owner gets an email. */
   alerts?: number[];

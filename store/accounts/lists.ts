@@ -73,7 +73,9 @@ export function createLists(store: Store): Lists {
     async call(accountId, id) {
       await copyJournal(store, accountId);
       return (
-        (await calls.findOne({ _id: id, accountId })) ?? (await calls.findOne({ accountId, requestId: id }))
+        (await calls.findOne({ _id: id, accountId })) ??
+        // A request that pays for credits calls its tool a second time.
+        (await calls.findOne({ accountId, requestId: id }, { sort: { startedAt: -1 } }))
       );
     },
 

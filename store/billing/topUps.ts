@@ -14,8 +14,8 @@ export interface TopUps {
   complete(challengeId: string, paymentId: string): Promise<void>;
   /** Records that no money was taken, so that the credits count no more. Can be repeated; no-op unless it is pending. */
   fail(challengeId: string): Promise<void>;
-  /** Sets how many credits programs may buy per calendar month (UTC); null: none. */
-  setCeiling(accountId: string, credits: number | null): Promise<void>;
+  /** Sets how many credits programs may buy per calendar month (UTC). What they have bought stays counted. */
+  setCeiling(accountId: string, credits: number): Promise<void>;
 }
 
 const KEPT_MS = 90 * 86_400_000;
@@ -87,10 +87,6 @@ export function createTopUps(store: Store): TopUps {
       }),
 
     async setCeiling(accountId, ceiling) {
-      if (ceiling === null) {
-        await accounts.updateOne({ _id: accountId }, { $unset: { topUps: '' } });
-        return;
-      }
       const fresh = { month: monthOf(new Date()), credits: 0 };
       await accounts.updateOne({ _id: accountId }, [
         { $set: { topUps: { $mergeObjects: [fresh, '$topUps', { ceiling }] } } },

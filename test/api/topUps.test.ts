@@ -4,8 +4,10 @@ import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import Stripe from 'stripe';
 import { CREDENTIAL_HEADER, signChallenge } from '../../api/topUps/challenge.ts';
+import { createTopUpService } from '../../api/topUps/topUpService.ts';
 import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { readEnv } from '../../schemas/env.ts';
+import { ServiceError } from '../../schemas/errors.ts';
 import { createTopUps } from '../../store/billing/topUps.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
@@ -50,7 +52,7 @@ test.after.always(async () => {
 });
 
 /** An account without credits, whose owner permits programs to buy some. */
-async function permitting(ceiling: number | null = 250): Promise<TestAccount> {
+async function permitting(ceiling = 250): Promise<TestAccount> {
   const account = await makeAccount(stack, 0);
   await createTopUps(store).setCeiling(account.accountId, ceiling);
   return account;
@@ -194,7 +196,7 @@ test('an owner permits it, with a ceiling per month, and without that there is n
   t.is(saved.headers.get('Location'), '/dashboard/credits?done=top-ups');
   t.regex(await (await owner.get('/credits')).text(), /0 credits<?.* of at most .*150 credits/s);
 
-  const closed = await permitting(null);
+  const closed = await permitting(0);
   const response = await closed.call('hash-text', TEXT);
   t.is(response.headers.get('WWW-Authenticate'), null);
   await isRefused(t, response);
@@ -279,6 +281,36 @@ test('a challenge is paid once, and purchases end at the ceiling', async (t) => 
   await store.accounts.updateOne({ _id: account.accountId }, { $set: { balance: 0 } });
   // 200 of 250 credits are bought, and the smallest pack has 100.
   t.is((await account.call('hash-text', TEXT)).headers.get('WWW-Authenticate'), null);
+  // They stay counted if the owner forbids purchases and permits them again.
+  const { setCeiling } = createTopUps(store);
+  for (const ceiling of [0, 250]) await setCeiling(account.accountId, ceiling);
+  t.is((await account.call('hash-text', TEXT)).headers.get('WWW-Authenticate'), null);
+  await setCeiling(account.accountId, 300);
+  t.not((await account.call('hash-text', TEXT)).headers.get('WWW-Authenticate'), null);
+});
+
+test('a payment above the limit of a minute is not begun, and counts in no ceiling', async (t) => {
+  const { accountId } = await permitting();
+  const unused = () => Promise.reject(new Error('no request to Stripe is made'));
+  const service = createTopUpService({
+    topUps: createTopUps(store),
+    payments: { record: unused },
+    findEntry: unused,
+    stripe: { chargeToken: unused },
+    limitPayments: () => Promise.reject(new ServiceError('rate_limited')),
+    keyring: loadKeyring(readEnv(stack.env)),
+    packs: [PACK],
+    networkId: 'profile_test',
+    publicUrl: () => stack.baseUrl,
+  });
+  const account = await accountOf(store, accountId);
+  const challenge = service.challengeFor(account, 1, 'mcp');
+  t.not(challenge, null);
+  const credential = { challenge, payload: { spt: newToken() } };
+  const error = await t.throwsAsync(service.pay(account, credential, 'mcp'), { instanceOf: ServiceError });
+  t.is(error.code, 'rate_limited');
+  t.is((await accountOf(store, accountId)).topUps?.credits, 0);
+  t.is(await store.topUps.countDocuments({ accountId }), 0);
 });
 
 for (const era of ERAS)

@@ -58,9 +58,8 @@ async function run(cwd: string, file: string, ...args: string[]): Promise<string
     return (await runFile(file, args, options)).stdout;
   } catch (error) {
     const { stdout = '', stderr = '' } = Object(error);
-    throw new Error(`${file} ${args.join(' ')} failed:\n${stdout}\n${stderr}`.slice(0, 10_000), {
-      cause: error,
-    });
+    const command = `${file} ${args.join(' ')}`.slice(0, 500);
+    throw new Error(`${command} failed:\n${stdout}\n${stderr}`.slice(0, 10_000), { cause: error });
   }
 }
 

@@ -25,7 +25,7 @@ const EXCEPTIONS: readonly Exception[] = [
   {
     reason: 'a GET request without parameters and without a key has nothing that could be invalid',
     rule: 'operation-4xx-response',
-    places: /^#\/paths\/[\w~-]+\/get\/responses$/,
+    places: /^#\/paths\/[\w~.-]+\/get\/responses$/,
   },
   {
     reason:

@@ -152,6 +152,7 @@ test('an owner drops a file, corrects a fault, starts the batch, follows it to i
   t.regex(await text(), /hash-text\s*not started.*http-request\s*(?:queued|running)/);
   await look();
   await page.click('.confirm summary');
+  await look();
   await press('Cancel');
   t.regex(await text(), /The batch is being cancelled/);
   isHolding = false;

@@ -138,6 +138,8 @@ const brokenWords = (page: Page): Promise<string[]> =>
     const broken: string[] = [];
     for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
       if (text.parentElement?.closest('bdi, code, pre, textarea, script, .unseen')) continue;
+      // Closed details have no width of their own.
+      if (!text.parentElement?.checkVisibility()) continue;
       for (const { 0: word, index } of (text.textContent ?? '').matchAll(/[\p{L}\p{N}]+(?:[.,:]\p{N}+)*/gu)) {
         const range = document.createRange();
         range.setStart(text, index);

@@ -324,6 +324,42 @@ test('operators page through the lists of an account and see who adjusted its cr
       t.false(shown.includes(hidden), hidden);
 });
 
+test('operators see sign-ups, revenue and what was paid back by day', async (t) => {
+  const operator = await newOperator(stack);
+  const owner = await newOwner(stack);
+  const currency = 'XTS';
+  await withStore(stack, async (store) => {
+    const { _id: accountId = '' } = (await store.accounts.findOne({ email: owner.email })) ?? {};
+    const payments = createPayments(store, createAccounts(store));
+    const pay = async (amount: number, isTest = false) => {
+      const paymentId = `pi_${randomUUID()}`;
+      const fact = { kind: 'paid', accountId, credits: 10, amount, test: isTest } as const;
+      await payments.record({ paymentId, source: paymentId, currency, fact });
+      return paymentId;
+    };
+    const [first = ''] = [await pay(1200), await pay(300), await pay(9900, true)];
+    const older = await pay(500);
+    const before = new Date(Date.now() - 40 * 86_400_000);
+    await store.payments.updateOne({ _id: older }, { $set: { paidAt: before } });
+    await payments.record({
+      ...{ paymentId: first, source: randomUUID(), currency },
+      fact: { kind: 'refunded', amount: 200 },
+    });
+  });
+  const rowOf = async (days: number, day: Date) => {
+    const page = await pageOf(t, await operator.get(`/operator/sales?days=${days}`));
+    const name = day.toISOString().slice(0, 10);
+    return { text: mainText(page), row: rowsOf(page).find((row) => row.startsWith(name)) ?? '' };
+  };
+  const { text, row } = await rowOf(30, new Date());
+  t.regex(text, /Revenue in XTS XTS\s15\.00 from 2 purchases, XTS\s2\.00 of it paid back or disputed/);
+  t.regex(row, /^\S+ [1-9]\d* .*\b2 XTS\s15\.00 XTS\s2\.00/);
+  const long = await rowOf(90, new Date(Date.now() - 40 * 86_400_000));
+  t.regex(long.text, /XTS\s20\.00 from 3 purchases/);
+  t.regex(long.row, /\b1 XTS\s5\.00 XTS\s0\.00/);
+  t.is((await owner.get('/operator/sales')).status, 404);
+});
+
 test('operators see the queues of the last hour as charts and as a table', async (t) => {
   const operator = await newOperator(stack);
   const minute = Math.floor(Date.now() / 60_000) * 60_000;

@@ -26,7 +26,7 @@ print(
     json.dumps(
         {
             "hash": hashed.hash_,
-            "image": base64.b64decode(image.image_base_64)[:4].hex(),
+            "image": base64.b64decode(image.image_base_64 or "")[:4].hex(),
             "account": account.id,
             "withKey": first.hash_,
             "code": other.code.value,

@@ -66,7 +66,7 @@ const batchTable = ({ viewer, batches, emails }: OpenWorkPage): Html =>
       },
     ],
     batches.items,
-    { isNamed: true, isCompact: true },
+    { isNamed: true },
   );
 
 const jobTable = ({ viewer, jobs, emails }: OpenWorkPage): Html =>
@@ -92,7 +92,7 @@ const jobTable = ({ viewer, jobs, emails }: OpenWorkPage): Html =>
       },
     ],
     jobs,
-    { isNamed: true, isCompact: true },
+    { isNamed: true },
   );
 
 /** For operators: the batches and jobs of all accounts that have not ended. */

@@ -363,7 +363,7 @@ class HtmlToImageInput(_HtmlToImageInputRequired, total=False):
     userAgent: str
     """User agent of the browser (printable ASCII). Overrides the user agent of the emulated device."""
     output: Literal["base64", "link"]
-    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
+    """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
 
 class HtmlToImageOutput(TypedDict):
@@ -454,7 +454,7 @@ class ImageUpscaleInput(_ImageUpscaleInputRequired, total=False):
     factor: Literal[2, 4]
     """Enlargement factor of width and height: 2 or 4."""
     output: Literal["base64", "link"]
-    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
+    """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
 
 class ImageUpscaleOutput(TypedDict):
@@ -592,7 +592,7 @@ class QrGenerateInput(_QrGenerateInputRequired, total=False):
     errorCorrection: Literal["L", "M", "Q", "H"]
     """Error correction level. L, M, Q and H tolerate damage to 7, 15, 25 and 30 % of the code; higher levels hold less data."""
     output: Literal["base64", "link"]
-    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
+    """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
 
 class QrGenerateOutput(TypedDict):
@@ -996,7 +996,7 @@ class WatermarkImageInput(_WatermarkImageInputRequired, total=False):
     position: Literal["center", "top-left", "top-right", "bottom-left", "bottom-right", "tile"]
     """Position of the text; `tile` repeats it over the whole image in offset rows."""
     output: Literal["base64", "link"]
-    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
+    """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
 
 class WatermarkImageOutput(TypedDict):
@@ -1150,7 +1150,7 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     hideOverlays: bool
     """Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."""
     output: Literal["base64", "link"]
-    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
+    """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
 
 class WebsiteScreenshotOutput(TypedDict):
@@ -1189,7 +1189,7 @@ class WordToPdfInput(_WordToPdfInputRequired, total=False):
     """Input of `word-to-pdf`."""
 
     output: Literal["base64", "link"]
-    """How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24 hours."""
+    """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
 
 class WordToPdfOutputTextCheck(TypedDict):

@@ -368,10 +368,7 @@ export interface HtmlToImageInput {
   device?: "Blackberry PlayBook" | "Blackberry PlayBook landscape" | "BlackBerry Z30" | "BlackBerry Z30 landscape" | "Galaxy Note 3" | "Galaxy Note 3 landscape" | "Galaxy Note II" | "Galaxy Note II landscape" | "Galaxy S III" | "Galaxy S III landscape" | "Galaxy S5" | "Galaxy S5 landscape" | "Galaxy S8" | "Galaxy S8 landscape" | "Galaxy S9+" | "Galaxy S9+ landscape" | "Galaxy Tab S4" | "Galaxy Tab S4 landscape" | "iPad" | "iPad landscape" | "iPad (gen 6)" | "iPad (gen 6) landscape" | "iPad (gen 7)" | "iPad (gen 7) landscape" | "iPad Mini" | "iPad Mini landscape" | "iPad Pro" | "iPad Pro landscape" | "iPad Pro 11" | "iPad Pro 11 landscape" | "iPhone 4" | "iPhone 4 landscape" | "iPhone 5" | "iPhone 5 landscape" | "iPhone 6" | "iPhone 6 landscape" | "iPhone 6 Plus" | "iPhone 6 Plus landscape" | "iPhone 7" | "iPhone 7 landscape" | "iPhone 7 Plus" | "iPhone 7 Plus landscape" | "iPhone 8" | "iPhone 8 landscape" | "iPhone 8 Plus" | "iPhone 8 Plus landscape" | "iPhone SE" | "iPhone SE landscape" | "iPhone SE (3rd gen)" | "iPhone SE (3rd gen) landscape" | "iPhone X" | "iPhone X landscape" | "iPhone XR" | "iPhone XR landscape" | "iPhone 11" | "iPhone 11 landscape" | "iPhone 11 Pro" | "iPhone 11 Pro landscape" | "iPhone 11 Pro Max" | "iPhone 11 Pro Max landscape" | "iPhone 12" | "iPhone 12 landscape" | "iPhone 12 Pro" | "iPhone 12 Pro landscape" | "iPhone 12 Pro Max" | "iPhone 12 Pro Max landscape" | "iPhone 12 Mini" | "iPhone 12 Mini landscape" | "iPhone 13" | "iPhone 13 landscape" | "iPhone 13 Pro" | "iPhone 13 Pro landscape" | "iPhone 13 Pro Max" | "iPhone 13 Pro Max landscape" | "iPhone 13 Mini" | "iPhone 13 Mini landscape" | "iPhone 14" | "iPhone 14 landscape" | "iPhone 14 Plus" | "iPhone 14 Plus landscape" | "iPhone 14 Pro" | "iPhone 14 Pro landscape" | "iPhone 14 Pro Max" | "iPhone 14 Pro Max landscape" | "iPhone 15" | "iPhone 15 landscape" | "iPhone 15 Plus" | "iPhone 15 Plus landscape" | "iPhone 15 Pro" | "iPhone 15 Pro landscape" | "iPhone 15 Pro Max" | "iPhone 15 Pro Max landscape" | "iPhone 16" | "iPhone 16 landscape" | "iPhone 16 Plus" | "iPhone 16 Plus landscape" | "iPhone 16 Pro" | "iPhone 16 Pro landscape" | "iPhone 16 Pro Max" | "iPhone 16 Pro Max landscape" | "iPhone 16e" | "iPhone 16e landscape" | "iPhone 17" | "iPhone 17 landscape" | "iPhone Air" | "iPhone Air landscape" | "iPhone 17 Pro" | "iPhone 17 Pro landscape" | "iPhone 17 Pro Max" | "iPhone 17 Pro Max landscape" | "iPhone 17e" | "iPhone 17e landscape" | "JioPhone 2" | "JioPhone 2 landscape" | "Kindle Fire HDX" | "Kindle Fire HDX landscape" | "LG Optimus L70" | "LG Optimus L70 landscape" | "Microsoft Lumia 550" | "Microsoft Lumia 950" | "Microsoft Lumia 950 landscape" | "Nexus 10" | "Nexus 10 landscape" | "Nexus 4" | "Nexus 4 landscape" | "Nexus 5" | "Nexus 5 landscape" | "Nexus 5X" | "Nexus 5X landscape" | "Nexus 6" | "Nexus 6 landscape" | "Nexus 6P" | "Nexus 6P landscape" | "Nexus 7" | "Nexus 7 landscape" | "Nokia Lumia 520" | "Nokia Lumia 520 landscape" | "Nokia N9" | "Nokia N9 landscape" | "Pixel 2" | "Pixel 2 landscape" | "Pixel 2 XL" | "Pixel 2 XL landscape" | "Pixel 3" | "Pixel 3 landscape" | "Pixel 4" | "Pixel 4 landscape" | "Pixel 4a (5G)" | "Pixel 4a (5G) landscape" | "Pixel 5" | "Pixel 5 landscape" | "Moto G4" | "Moto G4 landscape" | undefined;
   /** User agent of the browser (printable ASCII). Overrides the user agent of the emulated device. */
   userAgent?: string | undefined;
-  /**
-   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
-   * hours. Default: "base64".
-   */
+  /** `link`: the file is not in the response but at `fileUrl`, for 24 hours. Default: "base64". */
   output?: "base64" | "link" | undefined;
 }
 
@@ -479,10 +476,7 @@ export interface ImageUpscaleInput {
   fileUrl: string;
   /** Enlargement factor of width and height: 2 or 4. Default: 2. */
   factor?: 2 | 4 | undefined;
-  /**
-   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
-   * hours. Default: "base64".
-   */
+  /** `link`: the file is not in the response but at `fileUrl`, for 24 hours. Default: "base64". */
   output?: "base64" | "link" | undefined;
 }
 
@@ -636,10 +630,7 @@ export interface QrGenerateInput {
    * levels hold less data. Default: "M".
    */
   errorCorrection?: "L" | "M" | "Q" | "H" | undefined;
-  /**
-   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
-   * hours. Default: "base64".
-   */
+  /** `link`: the file is not in the response but at `fileUrl`, for 24 hours. Default: "base64". */
   output?: "base64" | "link" | undefined;
 }
 
@@ -1140,10 +1131,7 @@ export interface WatermarkImageInput {
    * "bottom-right".
    */
   position?: "center" | "top-left" | "top-right" | "bottom-left" | "bottom-right" | "tile" | undefined;
-  /**
-   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
-   * hours. Default: "base64".
-   */
+  /** `link`: the file is not in the response but at `fileUrl`, for 24 hours. Default: "base64". */
   output?: "base64" | "link" | undefined;
 }
 
@@ -1365,10 +1353,7 @@ export interface WebsiteScreenshotInput {
    * loaded. Default: false.
    */
   hideOverlays?: boolean | undefined;
-  /**
-   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
-   * hours. Default: "base64".
-   */
+  /** `link`: the file is not in the response but at `fileUrl`, for 24 hours. Default: "base64". */
   output?: "base64" | "link" | undefined;
 }
 
@@ -1414,10 +1399,7 @@ export interface WordToPdfInput {
    * (`file_…`) of a file that was uploaded with `POST /api/v1/files`.
    */
   fileUrl: string;
-  /**
-   * How the file is returned. `base64`: in the response. `link`: under the address `fileUrl`, for 24
-   * hours. Default: "base64".
-   */
+  /** `link`: the file is not in the response but at `fileUrl`, for 24 hours. Default: "base64". */
   output?: "base64" | "link" | undefined;
 }
 
