@@ -47,10 +47,12 @@ const briefFields = (properties: Fields): Fields =>
     ),
   );
 
-/** Shortens the schema of the arguments of a tool. */
-export const briefInput = ({ properties, required }: ObjectSchema) => ({
+/** Shortens the schema of the arguments of a tool. @param omitted arguments that are not listed */
+export const briefInput = ({ properties, required }: ObjectSchema, omitted: readonly string[] = []) => ({
   type: 'object' as const,
-  properties: briefFields(properties),
+  properties: briefFields(
+    Object.fromEntries(Object.entries(properties).filter(([name]) => !omitted.includes(name))),
+  ),
   ...(required.length > 0 && { required }),
 });
 
@@ -58,9 +60,12 @@ export const briefInput = ({ properties, required }: ObjectSchema) => ({
  * The schema of the structured content of a tool's results: the names of its fields. Refusals match it too, because many
  * clients also validate the structured content of results with `isError`, and would report a refusal as invalid content.
  *
- * @param omitted a field that the structured content does not have
+ * @param omitted fields that are not listed
  */
-export const briefOutput = ({ required }: ObjectSchema, omitted?: string) => ({
+export const briefOutput = ({ required }: ObjectSchema, omitted: readonly string[] = []) => ({
   type: 'object' as const,
-  anyOf: [{ required: required.filter((name) => name !== omitted) }, { required: ['code', 'retryable'] }],
+  anyOf: [
+    { required: required.filter((name) => !omitted.includes(name)) },
+    { required: ['code', 'retryable'] },
+  ],
 });

@@ -1,6 +1,7 @@
 import { isSpecType, type Tool } from '@modelcontextprotocol/server';
 import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/accountTools.ts';
 import { creditsOf } from '../../schemas/callErrors.ts';
+import { LINK_FIELDS } from '../../schemas/formats/linkOutput.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import { runsOnThread, type ToolDefinition } from '../../schemas/tool.ts';
 import { summaryOf } from '../../schemas/toolGroups.ts';
@@ -22,14 +23,16 @@ function asTool(description: Omit<Tool, 'inputSchema' | 'outputSchema'> & Schema
 }
 
 function describe(tool: ToolDefinition): Tool {
-  const { name, title, price, actsOnWorld } = tool;
+  const { name, title, price, actsOnWorld, raw } = tool;
+  // Files are content blocks, and links above a size, whatever the arguments say.
+  const unlisted = raw === undefined ? { input: [], output: [] } : LINK_FIELDS;
   const safe = actsOnWorld === undefined;
   return asTool({
     name,
     title,
     description: `${summaryOf(tool)}\n\nPrice: ${creditsOf(price)}.`,
-    inputSchema: briefInput(tool.input),
-    outputSchema: briefOutput(tool.output, tool.raw?.data),
+    inputSchema: briefInput(tool.input, unlisted.input),
+    outputSchema: briefOutput(tool.output, [...unlisted.output, ...(raw === undefined ? [] : [raw.data])]),
     annotations: {
       readOnlyHint: safe,
       idempotentHint: safe,

@@ -28,6 +28,12 @@ const FIELDS = {
 /** The values of these fields for a file in the response. */
 export const NO_LINK = { fileUrl: null, fileExpiresAt: null } as const;
 
+/** The names of the fields that a tool with a file has for links. */
+export const LINK_FIELDS: { input: readonly string[]; output: readonly string[] } = {
+  input: ['output'],
+  output: Object.keys(FIELDS),
+};
+
 /** Adds to a tool that returns a file the fields with which it returns an address of the file instead. */
 export function withLinks(tool: ToolDefinition): ToolDefinition {
   const { raw, input, output, examples } = tool;
