@@ -33,13 +33,6 @@ export const file = {
 } as const;
 export type FileRow = FromSchema<typeof file>;
 
-/** The form of an upload. */
-export const fileUpload = {
-  type: 'object',
-  properties: { file: { type: 'string', format: 'binary', description: 'The file.' } },
-  required: ['file'],
-} as const;
-
 export const createFile = defineOperation({
   id: 'createFile',
   method: 'post',

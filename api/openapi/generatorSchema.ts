@@ -12,7 +12,7 @@ import {
   refusal,
 } from '../../schemas/accountRows.ts';
 import { batch, batchCallback, manifest, newBatchBody, resumeBody } from '../../schemas/batches.ts';
-import { file, fileUpload } from '../../schemas/files.ts';
+import { file } from '../../schemas/files.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import { callbackRotation, callbackSecret, job, newJobBody } from '../../schemas/jobs.ts';
 import { callReceipt } from '../../schemas/receipts.ts';
@@ -71,18 +71,15 @@ const NAMED: Readonly<Record<string, object>> = {
   ResendRequest: resendBody,
   ResendResult: resent,
 };
-/**
- * Schemas that only the document names, because generators need it: one of Java cannot express a set of an unnamed enumeration, and one
- * of TypeScript has no type for an unnamed form.
- */
-const NAMED_IN_DOCUMENT: Readonly<Record<string, object>> = { EventKind: eventKind, FileUpload: fileUpload };
+/** Schemas of values that the document shares, because a generator of Java cannot express a set of an unnamed enumeration. */
+const NAMED_VALUES: Readonly<Record<string, object>> = { EventKind: eventKind };
 /** The names of the shared schemas of objects. */
 export const namedSchemas: ReadonlyMap<unknown, string> = new Map(
   Object.entries(NAMED).map(([name, schema]) => [schema, name]),
 );
 
 const documentSchemas: ReadonlyMap<unknown, string> = new Map(
-  Object.entries({ ...NAMED, ...NAMED_IN_DOCUMENT }).map(([name, schema]) => [schema, name]),
+  Object.entries({ ...NAMED, ...NAMED_VALUES }).map(([name, schema]) => [schema, name]),
 );
 
 const isStringList = (schema: unknown): boolean =>
@@ -134,7 +131,7 @@ export function forGenerators(schema: unknown): unknown {
 /** The shared schemas, for `components.schemas`. */
 export const sharedSchemas = (): Json =>
   Object.fromEntries(
-    Object.entries({ ...NAMED, ...NAMED_IN_DOCUMENT }).map(([name, schema]) => [
+    Object.entries({ ...NAMED, ...NAMED_VALUES }).map(([name, schema]) => [
       name,
       rewriteParts({ ...schema }),
     ]),

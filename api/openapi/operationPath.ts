@@ -1,7 +1,7 @@
 import type { Operation } from '../../schemas/operation.ts';
 import { codesOfOperation } from './codes.ts';
 import { forGenerators } from './generatorSchema.ts';
-import { COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
+import { BINARY, COMMON_HEADERS, headerRefs, mediaOf } from './headers.ts';
 import { ITEM_EXAMPLES, OPERATION_EXAMPLES } from './operationExamples.ts';
 import { problemResponses, type SharedResponses } from './problems.ts';
 
@@ -57,13 +57,10 @@ function success({ id, success: { status, schema, alsoAs = [], only } }: Operati
 }
 
 /**
- * The request body of an operation that takes a file: only the form, because generators of Python and TypeScript cannot compile a
- * body that is a form or a file. The operation's description has the other way.
+ * The request body of an operation that takes a file. Only the description says that it can be a form: generators of TypeScript and Python
+ * cannot compile a body of two types.
  */
-const UPLOAD = {
-  required: true,
-  content: { 'multipart/form-data': { schema: { $ref: '#/components/schemas/FileUpload' } } },
-} as const;
+const UPLOAD = { required: true, content: { 'application/octet-stream': BINARY } } as const;
 
 /** The operation object of an operation that is not a tool call, under its method. */
 export function operationPath(operation: Operation, shared: SharedResponses): Json {
