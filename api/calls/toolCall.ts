@@ -1,7 +1,7 @@
 import type { Env } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, type ServiceError } from '../../schemas/errors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import type { CallPolicy } from '../../store/calls/callPolicy.ts';
+import { type CallPolicy, CROWD_MS, JOB_QUEUE_MS } from '../../store/calls/callPolicy.ts';
 import type { Caller } from '../http/context.ts';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
@@ -67,11 +67,6 @@ export const LONGEST_CALL_MS = 100_000;
  */
 export const OVERHEAD_MS = 5000;
 /**
- * Time in addition to the tool's limits that a call may spend waiting for workflow tasks, when very many workflows
- * start at once.
- */
-const CROWD_MS = 20_000;
-/**
  * Time reserved after the deadline for refunding a call, or for reading its result if it was charged in the meantime.
  */
 const GIVE_UP_MS = 3000;
@@ -82,12 +77,6 @@ export const MAX_RUNNING = 64;
 const DEFAULT_ATTEMPTS = 3;
 
 const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && isFinalRefusal(code));
-
-/**
- * How long the call of a job, which has just had a free worker, waits for one: shorter than the ten minutes from which a hold
- * raises an alert.
- */
-const JOB_QUEUE_MS = 300_000;
 
 /** Returns the limits of a job's workflow, whose result no caller waits for. */
 export function jobPolicyOf(

@@ -1,6 +1,21 @@
 import type { Pool } from '../../schemas/pools.ts';
 
 /**
+ * How long the call of a job, which has just had a free worker, waits for one: shorter than the ten minutes from which a hold
+ * raises an alert.
+ */
+export const JOB_QUEUE_MS = 300_000;
+/** Longest time of a tool for its work (`workMs`), in milliseconds. */
+export const LONGEST_WORK_MS = 60_000;
+/**
+ * Time in addition to the tool's limits that a call may spend waiting for workflow tasks, when very many workflows
+ * start at once.
+ */
+export const CROWD_MS = 20_000;
+/** Longest time from the start of a job to the end of its call, in milliseconds. */
+export const LONGEST_JOB_MS = JOB_QUEUE_MS + LONGEST_WORK_MS + CROWD_MS;
+
+/**
  * Limits and price of a call, fixed when the API accepts the call. A later change of a price, tool or timeout
  * therefore affects neither workflow code nor running calls. All times are in milliseconds.
  */

@@ -6,6 +6,7 @@ import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { MAX_FILES } from '../../schemas/files.ts';
 import { FILE_KEPT_HOURS } from '../../schemas/formats/fileSource.ts';
 import { sniffFileType } from '../../schemas/formats/fileType.ts';
+import { LONGEST_JOB_MS } from '../calls/callPolicy.ts';
 import { deleteStored, expireStored, mongodbPieces, type ResultReference } from '../calls/results.ts';
 import { createCounter, secondsLeft } from '../mongo/counters.ts';
 import type { Store } from '../mongo/mongo.ts';
@@ -56,8 +57,8 @@ const INSTALLATION = 'all';
 const KEPT_MS = FILE_KEPT_HOURS * 3_600_000;
 /** How long the pieces of an unfinished upload are kept if this process is killed; longer than an upload can take. */
 const UNFINISHED_MS = 10 * 60_000;
-/** How long pieces are kept after the file has expired, for calls that have begun to read it; longer than a call. */
-const READ_MS = 120_000;
+/** How long pieces are kept after the file has expired, for calls that have begun: as long as that of a job, and a minute to start it. */
+const READ_MS = LONGEST_JOB_MS + 60_000;
 /** Largest number of pieces of a file; the gateway of confined workers accepts no more. */
 const MAX_PIECES = 100;
 
