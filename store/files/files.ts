@@ -96,7 +96,6 @@ export function createFiles(store: Store, keyring: Keyring, limit: RateLimit | n
    * than kept above the limit. @throws ServiceError limit_reached; the file is then to be discarded
    */
   async function insert(row: FileDoc): Promise<void> {
-    if (limit !== null) await ofAll.penalty(INSTALLATION, Math.ceil(row.sizeBytes / KB));
     await retryStore(() => files.replaceOne({ _id: row._id }, row, { upsert: true }));
     if (limit === null) return;
     const { count, bytes } = await retryStore(() => sum(row.accountId));
@@ -107,6 +106,18 @@ export function createFiles(store: Store, keyring: Keyring, limit: RateLimit | n
   /** Deletes what an upload that failed has stored. If that fails too, its pieces expire. */
   async function discard(id: string, contentId: string): Promise<void> {
     await files.deleteOne({ _id: id });
+    // Last, so that nothing is counted for the installation that the account has no room for.
+    await ofAll.penalty(INSTALLATION, Math.ceil(row.sizeBytes / KB));
+  }
+
+  /** Gives the installation the room of a deleted file back, if it was counted in the current window. */
+  async function giveBack({ sizeBytes, expiresAt }: FileDoc): Promise<void> {
+    if (limit === null) return;
+    const window = await ofAll.get(INSTALLATION);
+    if (window === null) return;
+    const beganAt = Date.now() + window.msBeforeNext - seconds * 1000;
+    const createdAt = expiresAt.getTime() - KEPT_MS;
+    if (createdAt > beganAt) await ofAll.reward(INSTALLATION, Math.ceil(sizeBytes / KB));
     await deleteStored(store, { id: contentId, pieces: MAX_PIECES });
   }
 
@@ -180,7 +191,7 @@ export function createFiles(store: Store, keyring: Keyring, limit: RateLimit | n
       const row = await files.findOneAndDelete({ _id: id, ...live(accountId) });
       if (row === null) return false;
       await deleteStored(store, row.content);
-      if (limit !== null) await ofAll.reward(INSTALLATION, Math.ceil(row.sizeBytes / KB));
+      await giveBack(row);
       return true;
     },
 

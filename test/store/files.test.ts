@@ -1,11 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
+import { jobPolicyOf } from '../../api/calls/toolCall.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { MAX_FILES } from '../../schemas/files.ts';
+import { loadRegistry } from '../../schemas/registry.ts';
 import { mongodbPieces } from '../../store/calls/results.ts';
 import { createFileContents, FILE_PIECE_BYTES } from '../../store/files/fileContents.ts';
 import { createFiles, FILE_LIMITS } from '../../store/files/files.ts';
+import { createCounter } from '../../store/mongo/counters.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { startDatabase } from '../helpers/stack.ts';
 
@@ -106,3 +109,44 @@ test.serial(
     t.is((await files.usage(accountId)).count, MAX_FILES);
   },
 );
+
+const DAY_S = 24 * 3600;
+/** The counter of the installation. */
+const counterOf = (it: Store) =>
+  createCounter(it, { name: 'kept-files-of', max: FILE_LIMITS.installationKb, seconds: DAY_S });
+
+test.serial('an upload that its account has no room for takes nothing from the installation', async (t) => {
+  const files = createFiles(store, keyring, { rate: 20, burst: 40 });
+  const accountId = randomUUID();
+  const row = await files.create(accountId, upload());
+  await store.files.updateOne({ _id: row._id }, { $set: { sizeBytes: FILE_LIMITS.account } });
+  const counter = counterOf(store);
+  const before = (await counter.get('all'))?.consumedPoints;
+  t.is(await codeOf(files.create(accountId, upload())), 'limit_reached');
+  t.is((await counter.get('all'))?.consumedPoints, before);
+});
+
+test.serial('a deleted file gives room back only in the window in which it was counted', async (t) => {
+  const files = createFiles(store, keyring, { rate: 20, burst: 40 });
+  const accountId = randomUUID();
+  const counter = counterOf(store);
+  await counter.set('all', 100, DAY_S);
+  const [first, second] = [await files.create(accountId, upload()), await files.create(accountId, upload())];
+  t.is((await counter.get('all'))?.consumedPoints, 102);
+  await files.delete(accountId, first._id);
+  t.is((await counter.get('all'))?.consumedPoints, 101);
+  await counter.set('all', 0, DAY_S + 60);
+  await files.delete(accountId, second._id);
+  t.is((await counter.get('all'))?.consumedPoints, 0, 'the window began after the upload');
+});
+
+test.serial('the pieces of a file stay as long as a job that has begun can need them', async (t) => {
+  const { content, expiresAt } = await createFiles(store, keyring, null).create(randomUUID(), upload());
+  const piece = await store.results.findOne({ _id: `${content.id}:0` });
+  const keptMs = (piece?.expiresAt.getTime() ?? 0) - expiresAt.getTime();
+  for (const tool of (await loadRegistry()).values()) {
+    if (!('fileUrl' in tool.input.properties)) continue;
+    const { deadlineMs } = jobPolicyOf(tool, false, { RATE_LIMIT: null, POOL_WAIT: 1 });
+    t.true(keptMs > deadlineMs, `${tool.name}: ${keptMs} > ${deadlineMs}`);
+  }
+});
