@@ -4,6 +4,7 @@ import type { CallPolicy } from '../store/calls/callPolicy.ts';
 import type { ResultReference } from '../store/calls/results.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
 import type { FileReference } from '../store/files/files.ts';
+import type { StoredLink } from '../store/files/links.ts';
 import type { KeyBudget } from '../store/ledger/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
 import type { DigestKeys } from '../store/receipts/digestKeys.ts';
@@ -61,8 +62,8 @@ export type ToolAttempt = Pick<
 
 /** A tool's output, or the reference to the stored output if it is large. */
 export type ToolResult = ({ output: Record<string, unknown> } | { stored: ResultReference }) & {
-  /** The file that the output has the address of, and its size; missing if it has none. */
-  linked?: { content: ResultReference; bytes: number } | undefined;
+  /** The file that the output has the address of; missing if it has none. */
+  linked?: StoredLink | undefined;
 };
 
 /** Result of an attempt of a tool. `times` and `digests` are missing in older histories. */

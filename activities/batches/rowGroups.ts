@@ -23,7 +23,7 @@ import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import { NO_HOLD } from '../../workflows/contract.ts';
 import type { ToolActivities } from '../../workflows/types.ts';
 import { mayCall } from '../callJobs/jobRefusal.ts';
-import { type StoredOutcomes, storeOutcomes } from '../callJobs/storeOutcome.ts';
+import { keepFiles, type StoredOutcomes, storeOutcomes } from '../callJobs/storeOutcome.ts';
 import type { RowSteps } from './rowSteps.ts';
 import { errorOutcome, type RowOutcome, runTool } from './rowTool.ts';
 import { createTakeRows } from './takeRows.ts';
@@ -205,6 +205,12 @@ export function createRowGroups({
       const errors = await storeOutcomes(store, keyring, failed);
       const charged = new Set(settled.flatMap(({ tried: it }) => (hasResult(it) ? [it.row._id] : [])));
       const ends = [...outputs.ends.filter(({ id }) => charged.has(id)), ...errors.ends];
+      await keepFiles(
+        store,
+        storage,
+        accountId,
+        settled.map(({ tried: { outcome } }) => outcome),
+      );
       await jobs.endAll(ends);
       await tidy(accountId, { ends, sizes: [...outputs.sizes, ...errors.sizes] }).catch((error) =>
         log.warn('could not tidy up after rows', { error }),

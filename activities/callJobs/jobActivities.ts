@@ -13,10 +13,10 @@ import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
-import type { JobActivities, JobOutcome } from '../../workflows/runJob.ts';
+import type { JobActivities } from '../../workflows/runJob.ts';
 import type { BatchSteps } from '../batches/batchSteps.ts';
 import { type JobRefusal, mayCall, refusalOf } from './jobRefusal.ts';
-import { expiryOfResult, storeOutcome } from './storeOutcome.ts';
+import { expiryOfResult, keepFiles, storeOutcome } from './storeOutcome.ts';
 
 interface JobServices {
   store: Store;
@@ -42,10 +42,8 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
   const { store, jobs, calls, files, storage, uncharged, rowSteps, nextRows } = services;
 
   /** Deletes and counts what a job has left. Its end does not depend on it. */
-  async function tidy({ accountId, input }: JobDoc, end: JobEnd, outcome: JobOutcome): Promise<void> {
+  async function tidy({ accountId, input }: JobDoc, end: JobEnd): Promise<void> {
     if (input !== null) await deleteStored(store, input);
-    const linked = 'result' in outcome ? outcome.result.linked : undefined;
-    if (linked !== undefined) await storage.add(accountId, linked.bytes);
     if (end.result !== null) await storage.add(accountId, await bytesOf(store, end.result));
     const isCounted = end.state !== 'succeeded' && end.code !== 'internal' && end.code !== 'pool_busy';
     if (isCounted) await uncharged.count(accountId);
@@ -134,10 +132,9 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
       if (job.endedAt !== null) return job.callback?.state === 'pending';
       if ('error' in outcome && (await rowSteps.holdBack(job, outcome.error.code))) return false;
       const end = await storeOutcome(services.results, job, outcome);
+      await keepFiles(store, storage, job.accountId, [outcome]);
       const ended = await jobs.end(id, end);
-      await tidy(job, end, outcome).catch((error) =>
-        log.warn('could not tidy up after a job', { jobId: id, error }),
-      );
+      await tidy(job, end).catch((error) => log.warn('could not tidy up after a job', { jobId: id, error }));
       return ended?.callback?.state === 'pending';
     },
   };

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { ERRORS, isErrorCode, isFinalRefusal } from '../../schemas/errors.ts';
 import { bufferedPieces, createResults, type Results } from '../../store/calls/results.ts';
+import { keepLinked } from '../../store/files/links.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { JOB_KEPT_MS, type JobEnd } from '../../store/jobs/jobs.ts';
-import { bytesOf } from '../../store/jobs/storedBytes.ts';
+import { bytesOf, type JobStorage } from '../../store/jobs/storedBytes.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { JobOutcome } from '../../workflows/runJob.ts';
 
@@ -73,8 +74,24 @@ export async function storeOutcomes(
       'result' in outcome && 'stored' in outcome.result ? [bytesOf(store, outcome.result.stored)] : [],
     ),
   );
-  const linked = ended.flatMap(({ outcome }) =>
-    'result' in outcome && outcome.result.linked !== undefined ? [outcome.result.linked.bytes] : [],
+  return { ends, sizes: [...pieces.sizes(), ...large] };
+}
+
+/** Counts and keeps the files that charged jobs link. Can be repeated. */
+export async function keepFiles(
+  store: Pick<Store, 'results'>,
+  storage: Pick<JobStorage, 'add'>,
+  accountId: string,
+  outcomes: readonly JobOutcome[],
+): Promise<void> {
+  const count = async (bytes: number): Promise<boolean> => {
+    await storage.add(accountId, bytes);
+    return true;
+  };
+  await Promise.all(
+    outcomes.map(async (outcome) => {
+      if ('result' in outcome && outcome.result.linked !== undefined)
+        await keepLinked(store, outcome.result.linked, count);
+    }),
   );
-  return { ends, sizes: [...pieces.sizes(), ...large, ...linked] };
 }

@@ -26,18 +26,19 @@ export async function linkOutput(
   if (baseUrl === undefined) throw new Error(`call ${callId} has no URL for the address of its file`);
   const type = String(output[raw.mimeType]);
   const named = raw.fileName === undefined ? undefined : output[raw.fileName];
-  const { file, token } = await links.store(callId, {
+  const { file: stored, token } = await links.store(callId, {
     bytes: Buffer.from(String(output[raw.data]), 'base64'),
     type,
     name: typeof named === 'string' ? named : suggestedName(toolName, type),
   });
+  const { content, sizeBytes, expiresAt } = stored;
   return {
     output: {
       ...output,
       [raw.data]: null,
       fileUrl: linkUrl(baseUrl, callId, token),
-      fileExpiresAt: new Date(file.expiresAt).toISOString(),
+      fileExpiresAt: new Date(expiresAt).toISOString(),
     },
-    linked: { content: file.content, bytes: file.sizeBytes },
+    linked: { content, sizeBytes, expiresAt },
   };
 }

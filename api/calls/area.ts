@@ -48,6 +48,9 @@ export async function createCallsArea(core: ApiCore, services: Services) {
   const onFault = (error: unknown) => log.warn({ err: error }, 'Temporal is unreachable; retrying');
   const workflow = createCallWorkflow(client, onFault, createFastLane(env.FAST_LANE_URLS, keyring));
   const replaySlots = createReplaySlots();
+  const retention = open.adopt(createRetention({ workflow, store, limit: env.RATE_LIMIT, log }), (it) =>
+    it.close(),
+  );
   const toolCallService = createToolCallService({
     registry,
     workflow,
@@ -62,7 +65,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     paybacks: createPaybacks({ store, ledger, accounts }),
     contents,
     replaySlots,
-    retention: createRetention({ workflow, store, limit: env.RATE_LIMIT, log }),
+    retention,
     outages,
     timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
       log.warn({ err: error }, 'a call that ended at its time limit was not counted'),

@@ -143,7 +143,8 @@ export function createRefunds(deps: RefundDependencies): Refunds {
       const { result, available } = await callResult();
       const output = await read(row, result, deadline);
       await assertPending(row, deadline);
-      return { available, ending: { output } };
+      const stored = 'stored' in result ? result.stored : undefined;
+      return { available, ending: { output }, stored, linked: result.linked };
     } catch (fault) {
       if (row.pendingAnswer === undefined) throw fault instanceof ResultGone ? noLongerKept(fault) : fault;
       const reported = error ?? new ServiceError('internal', { cause: fault });

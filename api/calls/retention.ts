@@ -4,8 +4,10 @@ import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { expireStored, type ResultReference } from '../../store/calls/results.ts';
 import { createUnchargedCalls } from '../../store/calls/unchargedCalls.ts';
+import { keepLinked, type StoredLink } from '../../store/files/links.ts';
 import { createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import { retryStore } from '../../store/mongo/retryStore.ts';
 import { TRIAL_ACCOUNT } from '../trial/trialAccount.ts';
 import type { CallWorkflow } from './callWorkflow.ts';
 
@@ -34,6 +36,13 @@ export interface Retention {
    * @param bytes size of the result
    */
   stored(accountId: string, result: ResultReference, bytes: number): Promise<void>;
+  /**
+   * Keeps the file that a charged call links until its address ends, and counts it like a stored result. Above the limits it ends
+   * `UNSEEN_MS` after it was stored. Can be repeated.
+   */
+  linked(accountId: string, file: StoredLink): Promise<void>;
+  /** Waits until the files are kept whose responses have ended. */
+  close(): Promise<void>;
 }
 
 interface Dependencies {
@@ -61,6 +70,8 @@ export function createRetention({ workflow, store, limit, log }: Dependencies): 
           keptOfAll: counter('kept-results-of', KEPT_KB.installation, KEPT_SECONDS),
         };
 
+  const keeping = new Set<Promise<void>>();
+
   async function endUncharged(callId: string, accountId: string, code: ErrorCode): Promise<void> {
     // A lack of workers is not the caller's fault, and the trial account is shared by all visitors.
     const isCounted = ERRORS[code].status !== 503 && accountId !== TRIAL_ACCOUNT;
@@ -70,15 +81,27 @@ export function createRetention({ workflow, store, limit, log }: Dependencies): 
     if (row?.idempotency === undefined || calls > KEPT_HISTORIES) await workflow.deleteHistory(callId);
   }
 
-  async function countStored(accountId: string, result: ResultReference, bytes: number): Promise<void> {
-    if (counters === null) return;
+  /**
+   * Counts bytes that are to be kept. @returns false above the limits: they are then not counted, so that an account at its limit
+   * takes nothing from the others
+   */
+  async function count(accountId: string, bytes: number): Promise<boolean> {
+    if (counters === null) return true;
     const size = Math.ceil(bytes / KB);
     const [own, all] = await Promise.all([
       counters.keptOfAccount.penalty(accountId, size),
       counters.keptOfAll.penalty(INSTALLATION, size),
     ]);
-    if (own.consumedPoints > KEPT_KB.account || all.consumedPoints > KEPT_KB.installation)
-      await expireStored(store, result, new Date(Date.now() + SHORT_MS));
+    if (own.consumedPoints <= KEPT_KB.account && all.consumedPoints <= KEPT_KB.installation) return true;
+    await Promise.all([
+      counters.keptOfAccount.reward(accountId, size),
+      counters.keptOfAll.reward(INSTALLATION, size),
+    ]);
+    return false;
+  }
+
+  async function countStored(accountId: string, result: ResultReference, bytes: number): Promise<void> {
+    if (!(await count(accountId, bytes))) await expireStored(store, result, new Date(Date.now() + SHORT_MS));
   }
 
   return {
@@ -93,5 +116,16 @@ export function createRetention({ workflow, store, limit, log }: Dependencies): 
       countStored(accountId, result, bytes).catch((error) =>
         log.warn({ err: error, accountId }, 'could not count a stored result'),
       ),
+
+    async linked(accountId, file) {
+      const work = retryStore(() => keepLinked(store, file, (bytes) => count(accountId, bytes))).catch(
+        (error) => log.warn({ err: error, accountId }, 'could not keep the file of a call'),
+      );
+      keeping.add(work);
+      await work;
+      keeping.delete(work);
+    },
+
+    close: async () => void (await Promise.all(keeping)),
   };
 }

@@ -176,16 +176,11 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   async function readResult(recorded: Recorded, result: CallResult): Promise<CallOutcome> {
     const { row, replayed, deadline, call } = recorded;
     // A small result is part of the workflow's own.
-    const stored = 'stored' in result.result ? result.result.stored : null;
+    const isStored = 'stored' in result.result;
     using read = new DisposableStack();
-    if (replayed && stored !== null && row.pendingAnswer === undefined)
+    if (replayed && isStored && row.pendingAnswer === undefined)
       read.use(await deps.replaySlots.acquire(row.accountId, call.hangup));
-    const outcome = await refunds.resultOrRefund(row, result, deadline);
-    if (!replayed && isReplayable(row) && stored !== null && 'output' in outcome.ending)
-      void retention.stored(row.accountId, stored, outcome.ending.output.length);
-    const { linked } = result.result;
-    if (!replayed && linked !== undefined) void retention.stored(row.accountId, linked.content, linked.bytes);
-    return outcome;
+    return await refunds.resultOrRefund(row, result, deadline);
   }
 
   /** Settles a call whose workflow ended without a result. */
@@ -207,11 +202,17 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   }
 
   /** Records the end of a call in what its account keeps, in its limits and in the metrics. */
-  async function answer(recorded: Recorded, { ending, available }: CallOutcome): Promise<Answer> {
+  async function answer(
+    recorded: Recorded,
+    { ending, available, stored, linked }: CallOutcome,
+  ): Promise<Answer> {
     const { call, row, start, replayed, deadline } = recorded;
     const { pendingAnswer, accountId } = row;
     const charged = 'output' in ending && !replayed ? call.tool.price : 0;
+    let file = linked;
     if (!replayed) {
+      if (isReplayable(row) && stored !== undefined && 'output' in ending)
+        void retention.stored(accountId, stored, ending.output.length);
       keepContent(recorded, ending);
       if ('error' in ending) deps.timeouts.count(accountId, ending.error.code);
       deps.metrics.call(call.tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
@@ -219,12 +220,19 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     const known = start === null ? null : available;
     return {
       callId: row._id,
+      startedAt: row.startedAt,
       requestId: row.requestId,
       replayed,
       charged,
       available: replayed && known === null ? await availableNow(accountId) : known,
       ending,
+      links(it) {
+        file = it;
+      },
       ended(isComplete) {
+        // The price of a response that is lost is returned, unless it can be requested again.
+        if (file !== undefined && (isComplete || pendingAnswer === undefined))
+          void retention.linked(accountId, file);
         if (pendingAnswer === undefined) return;
         if (isComplete) answers.delivered(row._id);
         else refunds.refundLost(row, pendingAnswer);

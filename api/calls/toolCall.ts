@@ -1,7 +1,9 @@
 import type { Env } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, type ServiceError } from '../../schemas/errors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { ResultReference } from '../../store/calls/callDocs.ts';
 import { type CallPolicy, CROWD_MS, JOB_QUEUE_MS } from '../../store/calls/callPolicy.ts';
+import type { StoredLink } from '../../store/files/links.ts';
 import type { Caller } from '../http/context.ts';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
@@ -40,16 +42,23 @@ export interface CallOutcome {
   /** Credits available when the call ended; null if that is not known. */
   available: number | null;
   ending: { output: string | Buffer } | { error: ServiceError };
+  /** Where the output is stored, if it is large. */
+  stored?: ResultReference | undefined;
+  /** The file that the output has the address of, if it has one. */
+  linked?: StoredLink | undefined;
 }
 
 /** The outcome of a call as the answer to one request. */
-export interface Answer extends CallOutcome {
+export interface Answer extends Omit<CallOutcome, 'stored' | 'linked'> {
   callId: string;
+  startedAt: Date;
   /** Id of the first request with this Idempotency-Key; the error response of a replay repeats it. */
   requestId: string;
   replayed: boolean;
   /** Credits charged for this response; 0 for a replay or an error. */
   charged: number;
+  /** Names a file that this response has the address of, and that is kept if the response is not lost. */
+  links(file: StoredLink): void;
   /**
    * Must be called once the response has ended. A result that did not reach the caller is refunded in the background.
    *

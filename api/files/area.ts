@@ -1,10 +1,11 @@
 import type Router from '@koa/router';
-import { mongodbPieces } from '../../store/calls/results.ts';
+import { mongodbPieces, putPieceOnce } from '../../store/calls/results.ts';
 import { createFiles } from '../../store/files/files.ts';
-import { createLinks, linkUrl, type ProducedFile } from '../../store/files/links.ts';
+import { createLinks, LINK_MS, linkUrl, type ProducedFile } from '../../store/files/links.ts';
 import { isLiveCall } from '../../store/files/liveCall.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
+import type { Answer } from '../calls/toolCall.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { createServe } from '../http/operation.ts';
@@ -21,7 +22,8 @@ export function createFilesArea(core: ApiCore) {
   const pieces = mongodbPieces(store);
   const links = createLinks(
     {
-      put: (id, sealed, expiresAt) => retryStore(() => pieces.put(id, sealed, expiresAt)),
+      // A replay stores the same bytes again, and must not change when they expire.
+      put: (id, sealed, expiresAt) => retryStore(() => putPieceOnce(store, id, sealed, expiresAt)),
       get: (id) => retryStore(() => pieces.get(id)),
     },
     keyring,
@@ -30,8 +32,13 @@ export function createFilesArea(core: ApiCore) {
     files,
     fileUploads: uploads,
     /** Stores the file of a call, once however often its result is read. @returns its address */
-    async linkFile(callId: string, file: ProducedFile): Promise<string> {
-      const { token } = await links.store(callId, file, `${callId}:file`);
+    async linkFile(
+      { callId, startedAt, links: keep }: Pick<Answer, 'callId' | 'startedAt' | 'links'>,
+      produced: ProducedFile,
+    ): Promise<string> {
+      const options = { id: `${callId}:file`, expiresAt: startedAt.getTime() + LINK_MS };
+      const { file, token } = await links.store(callId, produced, options);
+      keep(file);
       return linkUrl(publicUrl(), callId, token);
     },
     routes(router: Router<State>): void {

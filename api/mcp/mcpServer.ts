@@ -117,7 +117,7 @@ export function createMcpServers(deps: Dependencies) {
       return refuse(ctx, tool, ending.error, outcome.requestId, credential !== undefined);
     let result: CallToolResult | undefined;
     await deliver(ctx.res, outcome, async () => {
-      result = await callResult(tool, ending.output, outcome, (file) => linkFile(outcome.callId, file));
+      result = await callResult(tool, ending.output, outcome, (file) => linkFile(outcome, file));
     });
     if (result === undefined) throw new TypeError('the result was not built');
     return receipt === null ? result : withReceipt(result, receipt);

@@ -50,6 +50,17 @@ export const mongodbPieces = ({ results }: Pick<Store, 'results'>): Pieces => ({
   },
 });
 
+/** Stores a piece unless one with this id is stored. */
+export async function putPieceOnce(
+  { results }: Pick<Store, 'results'>,
+  id: string,
+  sealed: Uint8Array,
+  expiresAt: Date,
+): Promise<void> {
+  const piece = { data: Buffer.from(sealed), expiresAt };
+  await results.updateOne({ _id: id }, { $setOnInsert: piece }, { upsert: true });
+}
+
 /** Keeps the pieces that are put until `flush` stores them in one command; for many small results. */
 export function bufferedPieces({ results }: Pick<Store, 'results'>) {
   const pieces: { id: string; data: Buffer; expiresAt: Date }[] = [];

@@ -12,6 +12,9 @@ import { readEnv } from '../../schemas/env.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
 import { createResults, mongodbPieces } from '../../store/calls/results.ts';
 import { FREE_ENDS } from '../../store/calls/unchargedCalls.ts';
+import { FILE_PIECE_BYTES } from '../../store/files/fileContents.ts';
+import { createLinks, type StoredLink } from '../../store/files/links.ts';
+import { largestCounts } from '../../store/mongo/counters.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
@@ -153,7 +156,39 @@ test('results above the size that an account or the installation keeps expire af
   t.is(await keep('acc_a', 1), SHORT);
   t.is(await keep('acc_b', 1), DAY, 'another account');
   t.is(await keep('acc_c', KEPT_KB.installation), SHORT);
-  t.is(await keep('acc_b', 1), SHORT, 'the whole installation is above its limit');
+  t.is(await keep('acc_b', 1), DAY, 'what is not kept takes nothing from others');
+  const [whole, part] = [KEPT_KB.installation / KEPT_KB.account, KEPT_KB.account / 2];
+  for (let account = 0; account < whole - 1; account++)
+    for (const kb of [part, part]) await keep(`acc_${account}`, kb - 1);
+  t.is(await keep('acc_d', KEPT_KB.account), SHORT, 'the whole installation is above its limit');
+});
+
+test('the file that a call links stays for minutes until its response ends, then as long as its address, and is counted once', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const { mongodbUri } = open.adopt(await startDatabase(), (it) => it.stop());
+  const own = open.adopt(await openStore(mongodbUri), (it) => it.close());
+  const links = createLinks(mongodbPieces(own), createKeyring([{ id: 'a', bytes: randomBytes(32) }]));
+  const workflow = { deleteHistory: async () => t.fail('no call ended without a charge') };
+  const retention = createRetention({ workflow, store: own, limit: LIMIT, log: LOG });
+  const bytes = randomBytes(FILE_PIECE_BYTES + 1);
+  const minutesOf = async ({ content }: StoredLink): Promise<number[]> => {
+    const ids = Array.from({ length: content.pieces }, (_, piece) => `${content.id}:${piece}`);
+    const rows = await own.results.find({ _id: { $in: ids } }).toArray();
+    return rows.map(({ expiresAt }) => Math.ceil((expiresAt.getTime() - Date.now()) / 60_000));
+  };
+  const counted = () => largestCounts(own, 'kept-results', 9);
+  const made = async () => (await links.store('call', { bytes, type: 'a/b', name: 'a' })).file;
+  const file = await made();
+  t.deepEqual(await minutesOf(file), [15, 15]);
+  t.deepEqual(await counted(), new Map());
+  for (let repetition = 0; repetition < 2; repetition++) await retention.linked('acc_a', file);
+  t.deepEqual(await minutesOf(file), [1440, 1440]);
+  t.deepEqual(await counted(), new Map([['acc_a', 1025]]));
+
+  const full = { ...(await made()), sizeBytes: KEPT_KB.account * 1024 };
+  await retention.linked('acc_a', full);
+  t.deepEqual(await minutesOf(full), [15, 15], 'no room');
+  t.deepEqual(await counted(), new Map([['acc_a', 1025]]));
 });
 
 test('a replay whose result is no longer kept fails with idempotency_key_used', async (t) => {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
@@ -10,13 +10,15 @@ import { createLedger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
+import { batchesOf, linesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
 import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
-import { callsOf } from '../helpers/ledgerCheck.ts';
-import { connectMcp } from '../helpers/mcp.ts';
+import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
+import { callMessage, connectMcp } from '../helpers/mcp.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { until } from '../helpers/until.ts';
 
 const CODE = { text: 'https://example.com/', size: 100 };
 const LINKED = { ...CODE, output: 'link' };
@@ -147,7 +149,107 @@ test('an address cannot be guessed, changed or listed, and its file is stored en
   const { id } = recordAt(file.content);
   const piece = await store.results.findOne({ _id: `${id}:0` }, { promoteBuffers: true });
   t.false(Buffer.from(piece?.data ?? []).includes('PNG'));
-  t.is(piece?.expiresAt.getTime(), Number(file.expiresAt));
+});
+
+/** Decrypts what the token of an address says of its file. */
+function tokenOf(url: string): Json {
+  const { pathname, searchParams } = new URL(url);
+  const [callId = ''] = pathname.split('/').slice(-1);
+  const sealed = Buffer.from(searchParams.get('token') ?? '', 'base64url');
+  return recordAt(JSON.parse(loadKeyring(readEnv(stack.env)).open('link', callId, sealed).toString()));
+}
+
+/** When the file of an address expires, in epoch milliseconds. */
+async function expiryOf(url: string): Promise<number> {
+  const { id } = recordAt(tokenOf(url).content);
+  return (await store.results.findOne({ _id: `${id}:0` }))?.expiresAt.getTime() ?? 0;
+}
+
+test('the file stays until its address ends when its response was sent, or its job or its row has ended', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const url = urlOf(await outputOf(t, await account.call('qr-generate', LINKED)));
+  await until('the file is kept', async () => (await expiryOf(url)) === tokenOf(url).expiresAt);
+  const jobs = jobsOf(account, stack.baseUrl);
+  const { id } = await jobs.create({ tool: 'qr-generate', input: LINKED });
+  await jobs.ended(id);
+  const ofJob = urlOf(await outputOf(t, await jobs.result(id)));
+  t.is(await expiryOf(ofJob), Number(tokenOf(ofJob).expiresAt));
+  const batches = batchesOf(account, stack.baseUrl);
+  const batch = await batches.create({ tool: 'qr-generate', inputs: [LINKED, LINKED] });
+  await batches.reached(batch.id);
+  const rows = linesOf(await (await batches.request(`/${batch.id}/results`)).text());
+  t.is(rows.length, 2);
+  for (const { output } of rows) {
+    const ofRow = urlOf(recordAt(output));
+    t.is(await expiryOf(ofRow), Number(tokenOf(ofRow).expiresAt));
+  }
+});
+
+/** Serves a file that MCP links, because it is large. */
+async function serveFile(t: ExecutionContext): Promise<string> {
+  const bytes = randomBytes(4_500_000);
+  const server = createServer((_, response) =>
+    response.setHeader('Content-Type', 'application/pdf').end(bytes),
+  );
+  const target = await listenAsTarget(server);
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://${target}/`;
+}
+
+test('a replay through MCP repeats the address, and the file ends when it would have ended', async (t) => {
+  const account = await makeAccount(stack, 100);
+  const input = { url: await serveFile(t) };
+  await using connection = await connectMcp(stack.baseUrl, account.toolsKey);
+  await connection.client.listTools();
+  const call = async (): Promise<string> => {
+    const { content } = await connection.client.callTool({
+      name: 'http-request',
+      arguments: input,
+      _meta: { idempotencyKey: 'same' },
+    });
+    const [link] = recordsAt(content);
+    t.like(link, { type: 'resource_link', mimeType: 'application/pdf' });
+    return String(link?.uri);
+  };
+  const first = await call();
+  const expiresAt = Number(tokenOf(first).expiresAt);
+  await until('the file is kept', async () => (await expiryOf(first)) === expiresAt);
+  const again = await call();
+  t.deepEqual(tokenOf(again), tokenOf(first));
+  t.is(await expiryOf(first), expiresAt);
+  t.is((await fetch(again)).status, 200);
+});
+
+test('a file that MCP links ends in minutes if the response is lost and the price is returned', async (t) => {
+  const account = await makeAccount(stack, 100);
+  const input = { url: await serveFile(t) };
+  const { headers, body } = callMessage('modern', 'http-request', input);
+  const hangup = new AbortController();
+  const lost = fetch(new URL('/mcp', stack.baseUrl), {
+    method: 'POST',
+    headers: { ...headers, Authorization: `Bearer ${account.toolsKey}` },
+    body,
+    signal: hangup.signal,
+  }).then(
+    (response) => response.text().catch(() => null),
+    () => null,
+  );
+  const call = await until('the call runs', async () => (await callsOf(store, account.accountId))[0] ?? null);
+  // Without a pause: the response follows the last piece of the file within milliseconds.
+  const piece = { _id: `${call._id}:file:0` };
+  while ((await store.results.findOne(piece, { projection: { _id: 1 } })) === null)
+    if ((await callsOf(store, account.accountId))[0]?.state === 'refunded') return t.fail();
+  hangup.abort();
+  t.is(await lost, null, 'the response was sent before it could be lost');
+  await until(
+    'the price is returned',
+    async () => (await accountOf(store, account.accountId)).balance === 100,
+  );
+  const expiresAt = (await store.results.findOne(piece))?.expiresAt.getTime() ?? 0;
+  t.true(expiresAt < Date.now() + 15 * 60_000);
 });
 
 test('a replay and a job repeat the address, and MCP returns it as a link', async (t) => {
