@@ -12,13 +12,13 @@ import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { createServe } from '../http/operation.ts';
+import { createTransferLimit } from '../http/transferLimit.ts';
 import type { JobArea } from '../jobs/area.ts';
 import { batchRoutes } from './batchRoutes.ts';
 import { createBatchService } from './batchService.ts';
 import { createCheckRows } from './checkRows.ts';
 import { createBatchDownloads } from './downloadRoutes.ts';
 import { createBatchEvents } from './eventRoutes.ts';
-import { createTransferLimit } from './transferLimit.ts';
 
 interface Services extends Pick<JobArea, 'jobWorkflow' | 'storage' | 'egress'> {
   toolCallService: ToolCallService;

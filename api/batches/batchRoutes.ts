@@ -28,6 +28,7 @@ import { isOfType, receiveBody } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import { parseQuery, type Serve } from '../http/operation.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
+import type { TransferLimit } from '../http/transferLimit.ts';
 import { createValidator } from '../http/validator.ts';
 import type { BatchRequest, BatchService } from './batchService.ts';
 import { csvRows } from './csvRows.ts';
@@ -35,7 +36,6 @@ import { type BatchDownloads, downloadRoutes } from './downloadRoutes.ts';
 import { type BatchEvents, eventRoutes } from './eventRoutes.ts';
 import { type Envelope, jsonRows } from './jsonRows.ts';
 import { ndjsonRows } from './ndjsonRows.ts';
-import type { TransferLimit } from './transferLimit.ts';
 
 interface Dependencies {
   registry: Registry;

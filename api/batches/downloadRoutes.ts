@@ -18,12 +18,12 @@ import type { RowOutputs } from '../../store/batches/rowOutputs.ts';
 import { prefersRaw } from '../http/accept.ts';
 import type { Context, State } from '../http/context.ts';
 import { parseQuery } from '../http/operation.ts';
+import { createTransferLimit } from '../http/transferLimit.ts';
 import { createValidator } from '../http/validator.ts';
 import type { BatchService } from './batchService.ts';
 import { filesZip } from './filesZip.ts';
 import { manifestOf } from './manifest.ts';
 import { csvLines, ndjsonLines } from './resultLines.ts';
-import { createTransferLimit } from './transferLimit.ts';
 
 interface Dependencies {
   registry: Registry;
@@ -56,10 +56,7 @@ export function createBatchDownloads({ registry, batches, outputs }: Dependencie
   /** Waits until a download of the account may begin. Its slot is free again when the response has ended. */
   async function open(ctx: Context): Promise<BatchDoc> {
     const batch = await batches.find(ctx.state.caller, ctx.params.id ?? '');
-    const slot = await downloads.acquire(batch.accountId);
-    const end = () => slot[Symbol.dispose]();
-    if (ctx.res.closed) end();
-    else ctx.res.once('close', end);
+    await downloads.hold(batch.accountId, ctx.res);
     return batch;
   }
 

@@ -5,8 +5,8 @@ import { EVENTS_TYPE, getBatchEvents } from '../../schemas/batches.ts';
 import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
 import type { Context, State } from '../http/context.ts';
+import { createTransferLimit } from '../http/transferLimit.ts';
 import type { BatchService } from './batchService.ts';
-import { createTransferLimit } from './transferLimit.ts';
 
 interface Dependencies {
   batches: Pick<BatchService, 'find'>;

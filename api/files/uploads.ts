@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { createSemaphorePerHolder, type Slot } from '../../platform/semaphores.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { MAX_FILE_BYTES } from '../../schemas/files.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
@@ -9,6 +8,7 @@ import { receiveBody } from '../http/body.ts';
 import type { Context } from '../http/context.ts';
 import { fieldValue } from '../http/fieldValue.ts';
 import { boundaryOf, parametersOf, readParts } from '../http/multipart.ts';
+import { createTransferLimit } from '../http/transferLimit.ts';
 import { fileNameOf, readFileForm } from './readForm.ts';
 
 /** The input of a tool call that was sent as a form. */
@@ -37,7 +37,7 @@ export interface Uploads {
 }
 
 /** Files of an account that a process receives at the same time, and how long further ones wait. */
-const UPLOADS = { most: 2, waitMs: 10_000, retryAfter: 5 } as const;
+const UPLOADS = { most: 2, waitMs: 10_000, what: 'files of an account are received' } as const;
 /** Maximum time to receive a body, in milliseconds; that of the server. */
 const RECEIVE_MS = 60_000;
 /** Bytes of a form beside its file. */
@@ -65,21 +65,12 @@ function uploadOf(ctx: Context): Upload {
 }
 
 export function createUploads(files: Files): Uploads {
-  const slots = createSemaphorePerHolder(UPLOADS.most);
-
-  const takeSlot = (accountId: string): Promise<Slot> =>
-    slots.acquire(accountId, AbortSignal.timeout(UPLOADS.waitMs)).catch((error) => {
-      throw new ServiceError('rate_limited', {
-        detail: `At most ${UPLOADS.most} files of an account are received at the same time.`,
-        retryAfter: UPLOADS.retryAfter,
-        cause: error,
-      });
-    });
+  const transfers = createTransferLimit(UPLOADS);
 
   async function store(ctx: Context, upload: () => Upload): Promise<FileDoc> {
     assertIdentity(ctx.req);
     const accountId = ctx.state.caller.account._id;
-    using _slot = await takeSlot(accountId);
+    using _slot = await transfers.acquire(accountId);
     await files.assertRoom(accountId, Number(ctx.get('Content-Length') || 0));
     return await files.create(accountId, upload());
   }
