@@ -2,7 +2,7 @@ import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import { MAX_FILE_BYTES } from '../../schemas/files.ts';
 import { escapePointer } from '../../schemas/formats/pointer.ts';
 import type { Upload } from '../../store/files/files.ts';
-import type { readParts } from '../http/multipart.ts';
+import { contentOf, type readParts } from '../http/multipart.ts';
 
 /** A form with one file. */
 interface FileForm extends Upload {
@@ -24,19 +24,12 @@ export function fileNameOf(text: string | null | undefined): string | null {
 const refused = (field: string, message: string): ServiceError =>
   invalidInput([{ pointer: field === '' ? '' : `/${escapePointer(field)}`, message }]);
 
+const TOO_MUCH_TEXT = `The fields beside the file must have at most ${TEXTS.bytes} bytes.`;
+
 async function textOf(content: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of content) {
-    size += chunk.length;
-    if (size > maxBytes)
-      throw new ServiceError('body_too_large', {
-        detail: `The fields beside the file must have at most ${TEXTS.bytes} bytes.`,
-      });
-    chunks.push(chunk);
-  }
+  const bytes = await contentOf(content, maxBytes, TOO_MUCH_TEXT);
   try {
-    return decoder.decode(Buffer.concat(chunks));
+    return decoder.decode(bytes);
   } catch (error) {
     throw new ServiceError('malformed_json', { detail: 'A field of the form is not UTF-8.', cause: error });
   }

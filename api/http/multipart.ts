@@ -110,13 +110,17 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, boundary: string
   }
 }
 
-/** Reads content to its end. @throws ServiceError body_too_large */
-export async function contentOf(content: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {
+/** Reads content to its end. @param detail of the error. Default: that of the error table. @throws ServiceError body_too_large */
+export async function contentOf(
+  content: AsyncIterable<Buffer>,
+  limit: number,
+  detail?: string,
+): Promise<Buffer> {
   const read: Buffer[] = [];
   let size = 0;
   for await (const chunk of content) {
     size += chunk.length;
-    if (size > limit) throw new ServiceError('body_too_large');
+    if (size > limit) throw new ServiceError('body_too_large', detail === undefined ? {} : { detail });
     read.push(chunk);
   }
   return Buffer.concat(read);
