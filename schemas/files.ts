@@ -1,6 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { timestamp } from './accountRows.ts';
 import { FILE_KEPT_HOURS } from './formats/fileSource.ts';
+import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
 import { PDF_BYTES } from './tools/pdf-metadata.ts';
 
@@ -19,6 +20,7 @@ export const file = {
       type: 'string',
       description: 'Id of the file, which every field `fileUrl` takes instead of a URL.',
     },
+    name: { type: ['string', 'null'], description: 'Name that was sent with the file.' },
     sizeBytes: { type: 'integer', description: 'Size in bytes.' },
     sha256: { type: 'string', description: 'SHA-256 of the file in hexadecimal.' },
     type: {
@@ -28,7 +30,7 @@ export const file = {
     },
     expiresAt: { ...timestamp, description: 'When the file is deleted.' },
   },
-  required: ['id', 'sizeBytes', 'sha256', 'type', 'expiresAt'],
+  required: ['id', 'name', 'sizeBytes', 'sha256', 'type', 'expiresAt'],
   additionalProperties: false,
 } as const;
 export type FileRow = FromSchema<typeof file>;
@@ -47,6 +49,19 @@ export const createFile = defineOperation({
   upload: true,
   success: { status: 201, schema: file },
   errors: ['malformed_json', 'body_too_large', 'unsupported_media_type', 'limit_reached'],
+});
+
+export const listFiles = defineOperation({
+  id: 'listFiles',
+  method: 'get',
+  path: '/api/v1/files',
+  summary: 'List files',
+  description: 'Returns the uploaded files of the account that have not expired, newest first.',
+  tag: TAG,
+  auth: 'tools',
+  query: { type: 'object', properties: PAGE, required: [], additionalProperties: false },
+  success: { status: 200, schema: listOf(file) },
+  errors: [],
 });
 
 export const getFile = defineOperation({
@@ -74,4 +89,4 @@ export const deleteFile = defineOperation({
   errors: ['not_found'],
 });
 
-export const FILE_OPERATIONS: readonly Operation[] = [createFile, getFile, deleteFile];
+export const FILE_OPERATIONS: readonly Operation[] = [createFile, listFiles, getFile, deleteFile];

@@ -11,6 +11,7 @@ import type { TopUpDoc } from '../../store/billing/topUpDocs.ts';
 import type { AutoTopUpDoc, TopUpRunDoc } from '../../store/billing/topUpRunDocs.ts';
 import type { CallContents, KeptContent } from '../../store/calls/callContents.ts';
 import { fileRow } from '../../store/files/fileRow.ts';
+import type { Files } from '../../store/files/files.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
@@ -121,6 +122,7 @@ export const createExportAccount = (
   store: Store,
   auth: Pick<Auth, 'sessions'>,
   contents: Pick<CallContents, 'find'>,
+  files: Pick<Files, 'nameOf'>,
 ): ExportAccount =>
   async function* exportAccount(account, user) {
     const cursors = await openAccountCursors(store, account._id);
@@ -147,7 +149,7 @@ export const createExportAccount = (
       keyId: call.keyId,
       idempotencyKey: call.idempotency?.key ?? null,
     }));
-    yield* lines('file', cursors.files(), (file) => ({ ...fileRow(file) }));
+    yield* lines('file', cursors.files(), (file) => ({ ...fileRow(file, files.nameOf(file)) }));
     yield* lines('job', cursors.jobs(), (job) => ({ ...jobRow(job) }));
     yield* lines('batch', cursors.batches(), (batch) => ({ ...batchRow(batch) }));
     yield* lines('batchCallback', cursors.batchCallbacks(), (callback) => ({

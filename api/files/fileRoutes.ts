@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import { ServiceError } from '../../schemas/errors.ts';
-import { createFile, deleteFile, getFile } from '../../schemas/files.ts';
+import { createFile, deleteFile, type FileRow, getFile, listFiles } from '../../schemas/files.ts';
+import type { FileDoc } from '../../store/files/fileDocs.ts';
 import { fileRow } from '../../store/files/fileRow.ts';
 import type { Files } from '../../store/files/files.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
@@ -10,7 +11,7 @@ import type { TakeTokens } from '../http/rateLimit.ts';
 import type { Uploads } from './uploads.ts';
 
 interface Dependencies {
-  files: Pick<Files, 'find' | 'delete'>;
+  files: Pick<Files, 'find' | 'list' | 'delete' | 'nameOf'>;
   uploads: Pick<Uploads, 'receiveFile'>;
   /** Authenticates by API key. */
   authenticate(ctx: Context): Promise<void>;
@@ -21,6 +22,7 @@ interface Dependencies {
 /** Registers the operations of uploaded files. */
 export function fileRoutes(router: Router<State>, deps: Dependencies): void {
   const { files, uploads, authenticate, rateLimit, serve } = deps;
+  const rowOf = (file: FileDoc): FileRow => fileRow(file, files.nameOf(file));
 
   router.post(createFile.path, async (ctx) => {
     await authenticate(ctx);
@@ -32,13 +34,18 @@ export function fileRoutes(router: Router<State>, deps: Dependencies): void {
     const row = await uploads.receiveFile(ctx);
     ctx.status = createFile.success.status;
     ctx.set('Location', `/api/v1/files/${row._id}`);
-    ctx.body = fileRow(row);
+    ctx.body = rowOf(row);
+  });
+
+  serve(listFiles, async ({ caller, query }) => {
+    const { items, nextCursor } = await retryStore(() => files.list(caller.account._id, query));
+    return { items: items.map(rowOf), nextCursor };
   });
 
   serve(getFile, async ({ caller, id }) => {
     const row = await retryStore(() => files.find(caller.account._id, id));
     if (row === null) throw new ServiceError('not_found');
-    return fileRow(row);
+    return rowOf(row);
   });
 
   serve(deleteFile, async ({ caller, id }) => {

@@ -143,6 +143,7 @@ const queuedJob: Json = { ...job, state: 'queued', startedAt: null, endedAt: nul
 
 const file: Json = {
   id: ITEM_EXAMPLES.files,
+  name: 'menu.pdf',
   sizeBytes: 48_213,
   sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   type: 'application/pdf',
@@ -170,6 +171,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
     },
   },
   createFile: { response: file },
+  listFiles: { response: page(file) },
   getFile: { response: file },
   getCallbackSecret: { response: { secret: SECRET, nextSecret: null, nextFrom: null } },
   rotateCallbackSecret: {

@@ -17,7 +17,7 @@ export interface FileDoc {
 }
 
 export const FILE_INDEXES: IndexDescription[] = [
-  // The size is part of it, so that what an account has stored is summed up from the index.
-  { key: { accountId: 1, expiresAt: 1, sizeBytes: 1 } },
+  // For the list. The size is part of it, so that what an account has stored is summed up from the index.
+  { key: { accountId: 1, expiresAt: 1, _id: 1, sizeBytes: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];

@@ -10,6 +10,7 @@ import { LONGEST_JOB_MS } from '../calls/callPolicy.ts';
 import { deleteStored, expireStored, mongodbPieces, type ResultReference } from '../calls/results.ts';
 import { createCounter, secondsLeft } from '../mongo/counters.ts';
 import type { Store } from '../mongo/mongo.ts';
+import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
 import { retryStore } from '../mongo/retryStore.ts';
 import { createFileContents } from './fileContents.ts';
 import type { FileDoc } from './fileDocs.ts';
@@ -41,6 +42,10 @@ export interface Files {
    */
   create(accountId: string, upload: Upload): Promise<FileDoc>;
   find(accountId: string, id: string): Promise<FileDoc | null>;
+  /** Returns files that have not expired, those that expire last first. */
+  list(accountId: string, page: PageRequest): Promise<Page<FileDoc>>;
+  /** Returns the name that the caller gave a file; null if it has none. */
+  nameOf(file: Pick<FileDoc, '_id' | 'sealedName'>): string | null;
   /** Returns the ids of all files of the account. */
   ids(accountId: string): Promise<ReadonlySet<string>>;
   /** Returns what a call needs to read the file; null if the account has no such file. */
@@ -101,11 +106,6 @@ export function createFiles(store: Store, keyring: Keyring, limit: RateLimit | n
     const { count, bytes } = await retryStore(() => sum(row.accountId));
     if (count > MAX_FILES || bytes > FILE_LIMITS.account)
       throw new ServiceError('limit_reached', { detail: FULL });
-  }
-
-  /** Deletes what an upload that failed has stored. If that fails too, its pieces expire. */
-  async function discard(id: string, contentId: string): Promise<void> {
-    await files.deleteOne({ _id: id });
     // Last, so that nothing is counted for the installation that the account has no room for.
     await ofAll.penalty(INSTALLATION, Math.ceil(row.sizeBytes / KB));
   }
@@ -118,6 +118,11 @@ export function createFiles(store: Store, keyring: Keyring, limit: RateLimit | n
     const beganAt = Date.now() + window.msBeforeNext - seconds * 1000;
     const createdAt = expiresAt.getTime() - KEPT_MS;
     if (createdAt > beganAt) await ofAll.reward(INSTALLATION, Math.ceil(sizeBytes / KB));
+  }
+
+  /** Deletes what an upload that failed has stored. If that fails too, its pieces expire. */
+  async function discard(id: string, contentId: string): Promise<void> {
+    await files.deleteOne({ _id: id });
     await deleteStored(store, { id: contentId, pieces: MAX_PIECES });
   }
 
@@ -125,8 +130,22 @@ export function createFiles(store: Store, keyring: Keyring, limit: RateLimit | n
     return await files.findOne({ _id: id, ...live(accountId) });
   }
 
+  const nameOf: Files['nameOf'] = ({ _id: id, sealedName }) =>
+    sealedName === null
+      ? null
+      : keyring.open('file', nameContext(id), Buffer.from(sealedName, 'base64')).toString();
+
   return {
     find,
+    nameOf,
+
+    list: (accountId, page) =>
+      pageByTime(
+        'files',
+        (condition) => files.find({ $and: [live(accountId), condition] }),
+        'expiresAt',
+        page,
+      ),
 
     async assertRoom(accountId, bytes) {
       if (limit === null) return;
@@ -179,12 +198,8 @@ export function createFiles(store: Store, keyring: Keyring, limit: RateLimit | n
     async reference(accountId, id) {
       const row = await find(accountId, id);
       if (row === null) return null;
-      const { content, sizeBytes, sealedName } = row;
-      const name =
-        sealedName === null
-          ? null
-          : keyring.open('file', nameContext(id), Buffer.from(sealedName, 'base64')).toString();
-      return { id, content, sizeBytes, name };
+      const { content, sizeBytes } = row;
+      return { id, content, sizeBytes, name: nameOf(row) };
     },
 
     async delete(accountId, id) {

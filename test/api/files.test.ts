@@ -59,6 +59,7 @@ test('a file is stored encrypted, described by its content, and deleted without 
   t.is(response.headers.get('Location'), `/api/v1/files/${row.id}`);
   t.deepEqual(row, {
     id: row.id,
+    name: null,
     sizeBytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     type: 'application/pdf',
@@ -91,7 +92,7 @@ test('a form with one file is the same as its bytes, and its name is stored encr
   const files = filesOf(account, stack.baseUrl);
   const name = `${randomUUID()}.pdf`;
   const row = await files.create(PDF, `C:\\folder\\${name}`);
-  t.like(row, { sizeBytes: PDF.length, sha256: createHash('sha256').update(PDF).digest('hex') });
+  t.like(row, { name, sizeBytes: PDF.length, sha256: createHash('sha256').update(PDF).digest('hex') });
   t.false(JSON.stringify(await store.files.findOne({ _id: row.id })).includes(name));
 
   const other = new FormData();
@@ -105,6 +106,20 @@ test('a form with one file is the same as its bytes, and its name is stored encr
   await isProblem(t, await files.post(''), 'invalid_input');
   await isProblem(t, await files.post('x', { 'Content-Encoding': 'gzip' }), 'unsupported_media_type');
   t.like(await usageOf(account), { count: 1 });
+});
+
+test('the files of an account are listed in pages, with their names, and those of others are not', async (t) => {
+  const [account, other] = [await makeAccount(stack, 10), await makeAccount(stack, 10)];
+  const files = filesOf(account, stack.baseUrl);
+  const rows: FileRow[] = [];
+  for (const name of ['a.pdf', 'b.pdf', 'c.pdf']) rows.unshift(await files.create(PDF, name));
+  await filesOf(other, stack.baseUrl).create(PDF, 'other.pdf');
+  const first = await (await files.list('?limit=2')).json();
+  t.deepEqual(first.items, rows.slice(0, 2));
+  const second = await (await files.list(`?limit=2&cursor=${first.nextCursor}`)).json();
+  t.deepEqual(second, { items: rows.slice(2), nextCursor: null });
+  await isProblem(t, await files.list('?cursor=x'), 'invalid_input');
+  await isProblem(t, await account.manage('/api/v1/files'), 'insufficient_scope');
 });
 
 test('every tool that reads a file takes its id, also in jobs and batches, and derives names from it', async (t) => {

@@ -8,6 +8,7 @@ import { auditAccount } from '../../store/ledger/audit.ts';
 import { removeTwoFactor } from '../../store/secrets/twoFactorSecrets.ts';
 import { withStore } from '../helpers/account.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
+import { filesOf } from '../helpers/files.ts';
 import { isRecord, type Json } from '../helpers/json.ts';
 import { attribute, type Element, mainText, pageOf, textOf } from '../helpers/markup.ts';
 import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
@@ -354,6 +355,7 @@ test('the export has everything of the account, and neither secrets nor data of 
     body: JSON.stringify({ text: 'abc' }),
   });
   t.is(call.status, 200);
+  const file = await filesOf({ toolsKey: key }, stack.baseUrl).create(Buffer.from('a'), 'report.pdf');
   await until('the delivery was attempted', () =>
     withStore(stack, async ({ deliveryAttempts }) =>
       (await deliveryAttempts.findOne({ accountId: await accountIdOf(owner.email) })) === null ? null : true,
@@ -370,6 +372,7 @@ test('the export has everything of the account, and neither secrets nor data of 
     of('key').map(({ name }) => name),
     ['second', 'website'],
   );
+  t.deepEqual(of('file'), [{ record: 'file', ...file }]);
   t.like(of('call')[0], { tool: 'hash-text', charged: 1, idempotencyKey: 'mine' });
   t.deepEqual(
     of('ledgerEntry').map(({ amount }) => amount),

@@ -13,6 +13,8 @@ export function filesOf({ toolsKey }: Pick<TestAccount, 'toolsKey'>, baseUrl: st
   return {
     post,
     get: (id: string): Promise<Response> => request(`/${id}`),
+    /** @param query such as `?limit=2` */
+    list: (query = ''): Promise<Response> => request(query),
     delete: (id: string): Promise<Response> => request(`/${id}`, { method: 'DELETE' }),
     /** Uploads a file. @throws if it is not accepted */
     async create(bytes: Buffer, name?: string): Promise<FileRow> {

@@ -1712,6 +1712,8 @@ class BatchCallback(TypedDict):
 class UploadedFile(TypedDict):
     id: str
     """Id of the file, which every field `fileUrl` takes instead of a URL."""
+    name: Union[str, None]
+    """Name that was sent with the file."""
     sizeBytes: int
     """Size in bytes."""
     sha256: str
@@ -2002,6 +2004,13 @@ class GetBatchResultsQuery(TypedDict, total=False):
 
 class ListBatchCallbacksQuery(TypedDict, total=False):
     """Parameters of `listBatchCallbacks`."""
+
+    limit: int
+    """Maximum number of rows in the response."""
+
+
+class ListFilesQuery(TypedDict, total=False):
+    """Parameters of `listFiles`."""
 
     limit: int
     """Maximum number of rows in the response."""

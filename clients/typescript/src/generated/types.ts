@@ -2003,6 +2003,8 @@ export interface BatchCallback {
 export interface UploadedFile {
   /** Id of the file, which every field `fileUrl` takes instead of a URL. */
   id: string;
+  /** Name that was sent with the file. */
+  name: string | null;
   /** Size in bytes. */
   sizeBytes: number;
   /** SHA-256 of the file in hexadecimal. */
@@ -2307,6 +2309,12 @@ export interface GetBatchResultsQuery {
 
 /** Parameters of `listBatchCallbacks`. */
 export interface ListBatchCallbacksQuery {
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
+}
+
+/** Parameters of `listFiles`. */
+export interface ListFilesQuery {
   /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
