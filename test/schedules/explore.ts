@@ -25,8 +25,8 @@ export async function playInMongodb(store: Store, seed: number): Promise<Played>
   try {
     return await playCalls(timed, clock, seed);
   } finally {
-    const { accounts, apiProcesses, calls, entries, events, grants, notices } = store;
-    const used = [accounts, apiProcesses, calls, entries, events, grants, notices];
+    const { accounts, apiProcesses, calls, entries, events, grants, jobs, notices, topUpRuns } = store;
+    const used = [accounts, apiProcesses, calls, entries, events, grants, jobs, notices, topUpRuns];
     await Promise.all(used.map((collection) => collection.deleteMany({})));
   }
 }

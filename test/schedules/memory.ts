@@ -211,7 +211,9 @@ export function memoryStore(store: Store, now: () => Date): Store {
     entries: table(({ accountId, seq }) => `${accountId} ${seq}`),
     events: table(),
     grants: table(),
+    jobs: table(),
     notices: table(),
+    topUpRuns: table(),
   };
   return {
     ...store,
@@ -221,7 +223,9 @@ export function memoryStore(store: Store, now: () => Date): Store {
     entries: inMemory(store.entries, tables.entries),
     events: inMemory(store.events, tables.events),
     grants: inMemory(store.grants, tables.grants),
+    jobs: inMemory(store.jobs, tables.jobs),
     notices: inMemory(store.notices, tables.notices),
+    topUpRuns: inMemory(store.topUpRuns, tables.topUpRuns),
     // Nothing waits for the dispatch of events.
     eventStored: async () => undefined,
     async transaction(steps) {

@@ -63,6 +63,7 @@ export const interceptStore = (store: Store, intercept: Intercept): Store => ({
   grants: interceptCollection(store.grants, intercept),
   invoices: interceptCollection(store.invoices, intercept),
   invoiceSeries: interceptCollection(store.invoiceSeries, intercept),
+  jobs: interceptCollection(store.jobs, intercept),
   notices: interceptCollection(store.notices, intercept),
   payments: interceptCollection(store.payments, intercept),
   autoTopUps: interceptCollection(store.autoTopUps, intercept),
