@@ -222,7 +222,7 @@ type HtmlToImageOutput struct {
 	Truncated bool `json:"truncated"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
-	// When `fileUrl` ends; null without `fileUrl`.
+	// When `fileUrl` ends at the latest; null without `fileUrl`.
 	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
@@ -291,7 +291,7 @@ type ImageUpscaleOutput struct {
 	Factor int `json:"factor"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
-	// When `fileUrl` ends; null without `fileUrl`.
+	// When `fileUrl` ends at the latest; null without `fileUrl`.
 	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
@@ -411,7 +411,7 @@ type QrGenerateOutput struct {
 	Size int `json:"size"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
-	// When `fileUrl` ends; null without `fileUrl`.
+	// When `fileUrl` ends at the latest; null without `fileUrl`.
 	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
@@ -802,7 +802,7 @@ type WatermarkImageOutput struct {
 	Losses []string `json:"losses"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
-	// When `fileUrl` ends; null without `fileUrl`.
+	// When `fileUrl` ends at the latest; null without `fileUrl`.
 	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
@@ -954,7 +954,7 @@ type WebsiteScreenshotOutput struct {
 	BlockedRequestCount int `json:"blockedRequestCount"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
-	// When `fileUrl` ends; null without `fileUrl`.
+	// When `fileUrl` ends at the latest; null without `fileUrl`.
 	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 
@@ -998,7 +998,7 @@ type WordToPdfOutput struct {
 	UndrawnCharacters []string `json:"undrawnCharacters"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
-	// When `fileUrl` ends; null without `fileUrl`.
+	// When `fileUrl` ends at the latest; null without `fileUrl`.
 	FileExpiresAt *string `json:"fileExpiresAt"`
 }
 

@@ -21,7 +21,7 @@ const FIELDS = {
   fileExpiresAt: {
     type: ['string', 'null'],
     format: 'date-time',
-    description: 'When `fileUrl` ends; null without `fileUrl`.',
+    description: 'When `fileUrl` ends at the latest; null without `fileUrl`.',
   },
 } as const;
 

@@ -382,7 +382,7 @@ class HtmlToImageOutput(TypedDict):
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]
-    """When `fileUrl` ends; null without `fileUrl`."""
+    """When `fileUrl` ends at the latest; null without `fileUrl`."""
 
 
 class _HttpRequestInputRequired(TypedDict):
@@ -475,7 +475,7 @@ class ImageUpscaleOutput(TypedDict):
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]
-    """When `fileUrl` ends; null without `fileUrl`."""
+    """When `fileUrl` ends at the latest; null without `fileUrl`."""
 
 
 class PdfMetadataInput(TypedDict):
@@ -607,7 +607,7 @@ class QrGenerateOutput(TypedDict):
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]
-    """When `fileUrl` ends; null without `fileUrl`."""
+    """When `fileUrl` ends at the latest; null without `fileUrl`."""
 
 
 class SeoMetaInput(TypedDict):
@@ -1015,7 +1015,7 @@ class WatermarkImageOutput(TypedDict):
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]
-    """When `fileUrl` ends; null without `fileUrl`."""
+    """When `fileUrl` ends at the latest; null without `fileUrl`."""
 
 
 class _WebScrapeInputRequired(TypedDict):
@@ -1177,7 +1177,7 @@ class WebsiteScreenshotOutput(TypedDict):
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]
-    """When `fileUrl` ends; null without `fileUrl`."""
+    """When `fileUrl` ends at the latest; null without `fileUrl`."""
 
 
 class _WordToPdfInputRequired(TypedDict):
@@ -1226,7 +1226,7 @@ class WordToPdfOutput(TypedDict):
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]
-    """When `fileUrl` ends; null without `fileUrl`."""
+    """When `fileUrl` ends at the latest; null without `fileUrl`."""
 
 
 class AccountJobs(TypedDict):

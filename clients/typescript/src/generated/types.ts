@@ -392,7 +392,7 @@ export interface HtmlToImageOutput {
    * download the file.
    */
   fileUrl: string | null;
-  /** When `fileUrl` ends; null without `fileUrl`. */
+  /** When `fileUrl` ends at the latest; null without `fileUrl`. */
   fileExpiresAt: string | null;
 }
 
@@ -503,7 +503,7 @@ export interface ImageUpscaleOutput {
    * download the file.
    */
   fileUrl: string | null;
-  /** When `fileUrl` ends; null without `fileUrl`. */
+  /** When `fileUrl` ends at the latest; null without `fileUrl`. */
   fileExpiresAt: string | null;
 }
 
@@ -647,7 +647,7 @@ export interface QrGenerateOutput {
    * download the file.
    */
   fileUrl: string | null;
-  /** When `fileUrl` ends; null without `fileUrl`. */
+  /** When `fileUrl` ends at the latest; null without `fileUrl`. */
   fileExpiresAt: string | null;
 }
 
@@ -1156,7 +1156,7 @@ export interface WatermarkImageOutput {
    * download the file.
    */
   fileUrl: string | null;
-  /** When `fileUrl` ends; null without `fileUrl`. */
+  /** When `fileUrl` ends at the latest; null without `fileUrl`. */
   fileExpiresAt: string | null;
 }
 
@@ -1388,7 +1388,7 @@ export interface WebsiteScreenshotOutput {
    * download the file.
    */
   fileUrl: string | null;
-  /** When `fileUrl` ends; null without `fileUrl`. */
+  /** When `fileUrl` ends at the latest; null without `fileUrl`. */
   fileExpiresAt: string | null;
 }
 
@@ -1446,7 +1446,7 @@ export interface WordToPdfOutput {
    * download the file.
    */
   fileUrl: string | null;
-  /** When `fileUrl` ends; null without `fileUrl`. */
+  /** When `fileUrl` ends at the latest; null without `fileUrl`. */
   fileExpiresAt: string | null;
 }
 
