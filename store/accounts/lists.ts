@@ -72,11 +72,11 @@ export function createLists(store: Store): Lists {
 
     async call(accountId, id) {
       await copyJournal(store, accountId);
-      return (
-        (await calls.findOne({ _id: id, accountId })) ??
-        // A request that pays for credits calls its tool a second time.
-        (await calls.findOne({ accountId, requestId: id }, { sort: { startedAt: -1 } }))
-      );
+      const call = await calls.findOne({ _id: id, accountId });
+      if (call !== null) return call;
+      // A request that pays for credits calls its tool a second time.
+      const ofRequest = await calls.find({ accountId, requestId: id }).limit(2).toArray();
+      return ofRequest.sort((a, b) => b.startedAt.getTime() - a.startedAt.getTime())[0] ?? null;
     },
 
     runOf: (accountId, formId) =>
