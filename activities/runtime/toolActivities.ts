@@ -6,6 +6,7 @@ import type { ToolTimes } from '../../store/accounts/accountDocs.ts';
 import { INLINE_BYTES, type Results } from '../../store/calls/results.ts';
 import type { FileContents } from '../../store/files/fileContents.ts';
 import type { Links } from '../../store/files/links.ts';
+import { startDigests } from '../../store/receipts/digests.ts';
 import type {
   CallFailure,
   ToolActivities,
@@ -16,7 +17,6 @@ import type {
 } from '../../workflows/types.ts';
 import type { Offload } from '../decoders/offload.ts';
 import type { NetworkContext, ToolContext, UploadedFile } from './context.ts';
-import { startDigests } from './digests.ts';
 import { jsonOf } from './encodedOutput.ts';
 import { linkOutput } from './linkOutput.ts';
 import { loadTool, type RunTool } from './loadTool.ts';

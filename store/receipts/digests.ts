@@ -1,8 +1,8 @@
 import { createHmac, webcrypto } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { CallDigests } from '../../store/accounts/accountDocs.ts';
-import { INLINE_BYTES } from '../../store/calls/results.ts';
-import type { DigestKeys } from '../../store/receipts/digestKeys.ts';
+import type { CallDigests } from '../accounts/accountDocs.ts';
+import { INLINE_BYTES } from '../calls/results.ts';
+import type { DigestKeys } from './digestKeys.ts';
 
 const { subtle } = webcrypto;
 
