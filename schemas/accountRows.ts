@@ -78,7 +78,7 @@ const phase = (description: string) => ({ type: ['integer', 'null'], description
 const callPhases = {
   type: ['object', 'null'],
   description:
-    'Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it was not reached or not measured.',
+    'Milliseconds of each phase of the call, in order; null while the call runs, and if it returned the result of an earlier one. A phase is null if it was not reached or not measured.',
   properties: {
     accept: phase('Authentication, rate limit and validation of the request.'),
     queue: phase('Waiting for a slot of the API process.'),
@@ -99,12 +99,16 @@ export const call = {
   properties: {
     id: { type: 'string', description: 'Id of the call.' },
     tool: { type: 'string', description: 'Tool that was called.' },
-    cost: { type: 'integer', description: 'Price of the call in credits.' },
+    cost: {
+      type: 'integer',
+      description: 'Price of the call in credits; 0 if it returned the result of an earlier one.',
+    },
     charged: { type: 'integer', description: 'Credits charged: the cost, or 0.' },
     state: {
       type: 'string',
       enum: ['running', 'charged', 'refunded', 'refused'],
-      description: 'State of the call. `refused`: the call ended before credits were reserved.',
+      description:
+        'State of the call. `charged`: it returned a result. `refused`: it ended before credits were reserved.',
     },
     code: {
       ...optionalText,
@@ -120,6 +124,11 @@ export const call = {
       description: 'First 9 characters of the API key; null for calls from the dashboard.',
     },
     phases: callPhases,
+    resultFrom: {
+      ...optionalText,
+      description:
+        'Id of the earlier call whose result was returned, because of `maxAge`; null if the tool ran for this call.',
+    },
   },
   required: [
     'id',
@@ -132,6 +141,7 @@ export const call = {
     'durationMs',
     'keyPrefix',
     'phases',
+    'resultFrom',
   ],
   additionalProperties: false,
 } as const;

@@ -33,6 +33,7 @@ import { type Lane, lanesOf, POOL_TABLE, POOLS, type Pool } from '../schemas/poo
 import type { Registry } from '../schemas/registry.ts';
 import { createCalls } from '../store/calls/calls.ts';
 import { createResults, mongodbPieces } from '../store/calls/results.ts';
+import { createReusableResults } from '../store/calls/reusableResults.ts';
 import type { Sweep } from '../store/calls/sweeper.ts';
 import { createUnchargedCalls } from '../store/calls/unchargedCalls.ts';
 import { createFiles } from '../store/files/files.ts';
@@ -213,6 +214,7 @@ export async function orchestratorWorker(
     files: createFiles(store, keyring, env.RATE_LIMIT),
     ...batchSteps,
     storage: createJobStorage(store, env.RATE_LIMIT),
+    reusable: createReusableResults(store, results, env.RATE_LIMIT),
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, onError),
     receiptKeys,
     deleteHistory: (workflowId) => deleteHistory(client, workflowId),

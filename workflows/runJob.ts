@@ -24,20 +24,31 @@ import {
 import { deliverCallback } from './deliverCallback.ts';
 import type { CallFailure, CallRequest, ToolResult } from './types.ts';
 
+/** The call whose result a job has, because of `maxAge`, and when that result was made (ISO 8601). */
+export interface EarlierResult {
+  callId: string;
+  madeAt: string;
+}
+
 /** How the call of a job ended: with a result, or with an error of the error table. */
 export type JobOutcome =
-  | { result: ToolResult }
+  | { result: ToolResult; reused?: EarlierResult }
   | { error: Pick<CallFailure, 'members' | 'retryAfter'> & { code: string; detail: string } };
 
 /** The steps of a job in MongoDB, which the orchestrator runs as local activities. */
 export interface JobActivities {
   /**
-   * Marks a job as running and records its call. Can be repeated. Returns the request of the call, or the error with which the
-   * job ends before its call; null if the job has ended.
+   * Marks a job as running and records its call. Can be repeated. Returns the request of the call; or the error with which the
+   * job ends before its call, or the result of an earlier call that answers it; null if the job has ended.
    */
   startJob(
     jobId: string,
-  ): Promise<{ request: CallRequest } | { error: { code: string; detail: string } } | null>;
+  ): Promise<
+    | { request: CallRequest }
+    | { error: { code: string; detail: string } }
+    | { result: ToolResult; reused: EarlierResult }
+    | null
+  >;
   /** Stores the end of a job. Can be repeated. Returns whether a callback is to be delivered. */
   endJob(jobId: string, outcome: JobOutcome): Promise<boolean>;
 }
@@ -68,6 +79,7 @@ async function runCall(jobId: string): Promise<JobOutcome | null> {
   const start = await CancellationScope.nonCancellable(() => startJob(jobId));
   if (start === null) return null;
   if ('error' in start) return failed(start.error.code, start.error.detail);
+  if ('result' in start) return start;
   const { result } = await callTool(start.request, Date.now());
   return { result };
 }

@@ -2,8 +2,10 @@ import { log } from '@temporalio/activity';
 import { ERRORS } from '../../schemas/errors.ts';
 import { fileNotFound } from '../../schemas/formats/fileSource.ts';
 import { POOLS, type Pool } from '../../schemas/pools.ts';
+import type { CallDoc } from '../../store/calls/callDocs.ts';
 import type { Calls } from '../../store/calls/calls.ts';
-import { deleteStored, type Results } from '../../store/calls/results.ts';
+import { deleteStored, ResultGone, type Results } from '../../store/calls/results.ts';
+import type { FoundResult, ReusableResults } from '../../store/calls/reusableResults.ts';
 import type { UnchargedCalls } from '../../store/calls/unchargedCalls.ts';
 import type { Files } from '../../store/files/files.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
@@ -11,9 +13,11 @@ import type { JobEnd, Jobs } from '../../store/jobs/jobs.ts';
 import { bytesOf, type JobStorage } from '../../store/jobs/storedBytes.ts';
 import { budgetOf } from '../../store/ledger/keySpend.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import { startDigests } from '../../store/receipts/digests.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
-import type { JobActivities } from '../../workflows/runJob.ts';
+import type { EarlierResult, JobActivities, JobOutcome } from '../../workflows/runJob.ts';
+import type { ToolResult } from '../../workflows/types.ts';
 import type { BatchSteps } from '../batches/batchSteps.ts';
 import { type JobRefusal, mayCall, refusalOf } from './jobRefusal.ts';
 import { expiryOfResult, keepFiles, storeOutcome } from './storeOutcome.ts';
@@ -21,8 +25,9 @@ import { expiryOfResult, keepFiles, storeOutcome } from './storeOutcome.ts';
 interface JobServices {
   store: Store;
   jobs: Jobs;
-  calls: Pick<Calls, 'claim'>;
+  calls: Pick<Calls, 'claim' | 'claimAnswered' | 'find'>;
   results: Results;
+  reusable: ReusableResults;
   files: Pick<Files, 'reference'>;
   storage: JobStorage;
   uncharged: UnchargedCalls;
@@ -39,7 +44,63 @@ export const RUNNING_JOBS = 8;
 
 /** Creates the steps of jobs, which the orchestrator runs as local activities. */
 export function createJobActivities(services: JobServices): JobActivities & AccountJobsActivities {
-  const { store, jobs, calls, files, storage, uncharged, rowSteps, nextRows } = services;
+  const { store, jobs, calls, files, results, reusable, storage, uncharged, rowSteps, nextRows } = services;
+
+  /** The fields of the call of a job. */
+  const callOf = ({ _id, accountId, keyId, keyPrefix, tool, requestId, policy }: JobDoc) => ({
+    _id,
+    accountId,
+    keyId,
+    keyPrefix,
+    tool,
+    cost: policy.price,
+    requestId,
+    actsOnWorld: policy.actsOnWorld,
+  });
+
+  /** Reads the input of a job. */
+  async function inputOf(job: JobDoc): Promise<Record<string, unknown>> {
+    const { _id, input } = job;
+    if (input === null) return services.inputs.open(job) ?? {};
+    return JSON.parse((await results.read(_id, input)).toString());
+  }
+
+  /** Records the call of a job as answered with the result of an earlier one, of which the job gets a copy. */
+  async function claimAnswered(job: JobDoc, { callId, madeAt, read }: FoundResult): Promise<CallDoc> {
+    const { _id, startedAt } = job;
+    const output = await read();
+    const digest = await startDigests(services.receiptKeys.digestKeysOf(_id), await inputOf(job));
+    const digests = await digest(output);
+    const copy = await results.write(_id, output, expiryOfResult());
+    const reused = { callId, madeAt, copy };
+    const answered = { ...callOf(job), cost: 0, reused, ...(digests !== undefined && { digests }) };
+    return (await calls.claimAnswered(answered, startedAt ?? new Date())).call;
+  }
+
+  /** Returns the result of an earlier call that answers a job; null if there is none. Can be repeated. */
+  async function earlierResult(job: JobDoc): Promise<{ result: ToolResult; reused: EarlierResult } | null> {
+    const { _id: jobId, accountId, reuse } = job;
+    if (reuse === undefined) return null;
+    let call = await calls.find(jobId);
+    try {
+      const found = call === null ? await reusable.find(accountId, reuse) : null;
+      if (found !== null) call = await claimAnswered(job, found);
+    } catch (error) {
+      if (!(error instanceof ResultGone)) throw error;
+    }
+    if (call?.reused?.copy === undefined) return null;
+    const { callId, madeAt, copy } = call.reused;
+    return { result: { stored: copy }, reused: { callId, madeAt: madeAt.toISOString() } };
+  }
+
+  /** Keeps the result of a job for later calls. Its end does not depend on it. */
+  async function keepForOthers(job: JobDoc, end: JobEnd, outcome: JobOutcome): Promise<void> {
+    const { _id: callId, accountId, reuse } = job;
+    if (reuse === undefined || end.state !== 'succeeded' || end.reused !== undefined) return;
+    const linked = 'result' in outcome ? outcome.result.linked : undefined;
+    const bytes = await bytesOf(store, end.result);
+    await reusable.keep(reuse, { accountId, callId, result: { stored: end.result }, bytes, linked });
+  }
 
   /** Deletes and counts what a job has left. Its end does not depend on it. */
   async function tidy({ accountId, input }: JobDoc, end: JobEnd): Promise<void> {
@@ -96,17 +157,9 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
         const { code, detail } = fileNotFound();
         return { error: { code, detail } };
       }
-      await calls.claim({
-        _id: id,
-        accountId,
-        keyId: job.keyId,
-        keyPrefix: job.keyPrefix,
-        tool: job.tool,
-        cost: policy.price,
-        requestId,
-        actsOnWorld: policy.actsOnWorld,
-        timing: {},
-      });
+      const earlier = await earlierResult(job);
+      if (earlier !== null) return earlier;
+      await calls.claim({ ...callOf(job), timing: {} });
       return {
         request: {
           callId: id,
@@ -131,9 +184,12 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
       // The owner has cancelled it, or this step is repeated.
       if (job.endedAt !== null) return job.callback?.state === 'pending';
       if ('error' in outcome && (await rowSteps.holdBack(job, outcome.error.code))) return false;
-      const end = await storeOutcome(services.results, job, outcome);
+      const end = await storeOutcome(results, job, outcome);
       await keepFiles(store, storage, job.accountId, [outcome]);
       const ended = await jobs.end(id, end);
+      await keepForOthers(job, end, outcome).catch((error) =>
+        log.warn('could not keep the result of a job for later calls', { jobId: id, error }),
+      );
       await tidy(job, end).catch((error) => log.warn('could not tidy up after a job', { jobId: id, error }));
       return ended?.callback?.state === 'pending';
     },

@@ -42,7 +42,12 @@ export async function storeOutcome(results: Results, job: JobDoc, outcome: JobOu
       keepsKey: keepsKey(job, code),
     };
   }
-  const { result } = outcome;
+  const { result, reused } = outcome;
+  if (reused !== undefined && 'stored' in result) {
+    const { callId, madeAt } = reused;
+    const earlier = { callId, madeAt: new Date(madeAt) };
+    return { state: 'succeeded', charged: 0, result: result.stored, reused: earlier };
+  }
   const charged = job.policy.price;
   if ('stored' in result) return { state: 'succeeded', charged, result: result.stored };
   const output = asJson(result.output);

@@ -51,6 +51,7 @@ export const callRow = (call: CallDoc): CallRow => ({
     call.finishedAt === null ? null : Math.max(0, call.finishedAt.getTime() - call.startedAt.getTime()),
   keyPrefix: call.keyPrefix,
   phases: phasesOf(call),
+  resultFrom: call.reused?.callId ?? null,
 });
 
 export const refusalRow = (refusal: RefusalDoc): RefusalRow => ({

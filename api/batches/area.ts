@@ -51,7 +51,7 @@ export function createBatchesArea(core: ApiCore, services: Services) {
   const batchService = createBatchService({
     batches: createBatches(store, jobWorkflow.startCallback),
     rows: createBatchRows(store),
-    checkRows: createCheckRows({ registry, toolCallService, inputs, files, limits: env }),
+    checkRows: createCheckRows({ registry, toolCallService, inputs, files, keyring, limits: env }),
     toolCallService,
     storage,
     count: (batchId) => countEnded(store, batchId),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { MAX_BAD_ROWS, MAX_ROW_ID, MAX_ROWS } from '../../schemas/batches.ts';
 import type { Env } from '../../schemas/env.ts';
 import { cutText, type Fault, invalidInput, ServiceError } from '../../schemas/errors.ts';
@@ -7,6 +8,7 @@ import type { Registry } from '../../schemas/registry.ts';
 import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import type { NewRow } from '../../store/batches/batchRows.ts';
 import type { RowInputs } from '../../store/batches/rowInputs.ts';
+import { reuseOf } from '../../store/calls/reusableResults.ts';
 import type { Files } from '../../store/files/files.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { ToolCallService } from '../calls/run.ts';
@@ -20,6 +22,7 @@ interface Dependencies {
   toolCallService: Pick<ToolCallService, 'authorize' | 'validate'>;
   inputs: Pick<RowInputs, 'store'>;
   files: Pick<Files, 'ids'>;
+  keyring: Pick<Keyring, 'mac'>;
   limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>;
 }
 
@@ -63,7 +66,7 @@ function storageFault(tool: ToolDefinition): string | null {
 }
 
 /** Creates the check of the rows of a batch, which stores them as it goes. */
-export function createCheckRows({ registry, toolCallService, inputs, files, limits }: Dependencies) {
+export function createCheckRows({ registry, toolCallService, inputs, files, keyring, limits }: Dependencies) {
   /** Returns the fault of a row, or null. The input gets its defaults. */
   function faultOf({ tool: name, input, bytes, pointer, toolPointer, place }: SentRow): Fault | null {
     const tool = registry.get(name);
@@ -169,6 +172,7 @@ export function createCheckRows({ registry, toolCallService, inputs, files, limi
         totalCredits += tool.price;
         const id = randomUUID();
         const fileId = fileIdOf(tool, row.input);
+        const reuse = reuseOf(keyring, caller.account._id, tool.name, row.input);
         const json = Buffer.from(JSON.stringify(row.input));
         group.push({
           _id: id,
@@ -177,6 +181,7 @@ export function createCheckRows({ registry, toolCallService, inputs, files, limi
           tool: tool.name,
           policy: jobPolicyOf(tool, tool.actsOnWorld?.(row.input) ?? false, limits),
           ...(fileId !== null && { fileId }),
+          ...(reuse !== null && { reuse }),
           ...(await inputs.store(id, json)),
         });
         bytes += json.length;

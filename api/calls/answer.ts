@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { suggestedName } from '../../schemas/formats/fileType.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import type { ReusedResult } from '../../store/calls/callDocs.ts';
 import { prefersRaw } from '../http/accept.ts';
 import type { Context } from '../http/context.ts';
 import { sendProblem } from '../http/problem.ts';
@@ -33,6 +34,10 @@ export async function deliver(
   else response.once('close', onClose);
 }
 
+/** The age of a result in whole seconds, as the header `Age` has it (RFC 9111, section 5.1). */
+export const ageOf = ({ madeAt }: ReusedResult): number =>
+  Math.max(0, Math.floor((Date.now() - madeAt.getTime()) / 1000));
+
 /**
  * Builds the response of the HTTP API. The body of a result is either the stored JSON, byte for byte, or the bytes of its file
  * if the Accept header ranks the file's type above JSON.
@@ -40,12 +45,16 @@ export async function deliver(
 export function respond(
   ctx: Context,
   tool: Pick<ToolDefinition, 'name' | 'raw'>,
-  answer: Pick<Answer, 'ending' | 'available' | 'replayed' | 'charged' | 'requestId'>,
+  answer: Pick<Answer, 'ending' | 'available' | 'replayed' | 'charged' | 'reused' | 'requestId'>,
 ): void {
-  const { ending, available, replayed, charged } = answer;
+  const { ending, available, replayed, charged, reused } = answer;
   ctx.set('X-Credits-Charged', String(charged));
   if (available !== null) ctx.set('X-Credits-Remaining', String(available));
   if (replayed) ctx.set('Idempotent-Replayed', 'true');
+  if (reused !== null) {
+    ctx.set('Age', String(ageOf(reused)));
+    ctx.set('X-Result-From', reused.callId);
+  }
   if ('error' in ending) {
     sendProblem(ctx, ending.error, answer.requestId);
     return;

@@ -3,6 +3,7 @@ import { createCallContents } from '../../store/calls/callContents.ts';
 import { createCalls } from '../../store/calls/calls.ts';
 import { createPendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { createResults, deleteStored, mongodbPieces } from '../../store/calls/results.ts';
+import { createReusableResults } from '../../store/calls/reusableResults.ts';
 import type { Files } from '../../store/files/files.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
@@ -22,6 +23,7 @@ import { createCallWorkflow } from './callWorkflow.ts';
 import { createFastLane } from './fastLane.ts';
 import { createReplaySlots } from './replaySlots.ts';
 import { createRetention } from './retention.ts';
+import { createResultReuse } from './reuse.ts';
 import { createToolCallService } from './run.ts';
 import { toolRoutes } from './toolRoutes.ts';
 
@@ -51,6 +53,8 @@ export async function createCallsArea(core: ApiCore, services: Services) {
   const retention = open.adopt(createRetention({ workflow, store, limit: env.RATE_LIMIT, log }), (it) =>
     it.close(),
   );
+  const results = createResults(mongodbPieces(store), keyring);
+  const reusable = createReusableResults(store, results, env.RATE_LIMIT);
   const toolCallService = createToolCallService({
     registry,
     workflow,
@@ -59,13 +63,14 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     files,
     publicUrl: core.publicUrl,
     ledger,
-    results: createResults(mongodbPieces(store), keyring),
+    results,
     deleteInput: (reference) => deleteStored(store, reference),
     answers,
     paybacks: createPaybacks({ store, ledger, accounts }),
     contents,
     replaySlots,
     retention,
+    reuse: createResultReuse({ reusable, keyring, replaySlots, log }),
     outages,
     timeouts: createTimeoutLimit(store, env.RATE_LIMIT, (error) =>
       log.warn({ err: error }, 'a call that ended at its time limit was not counted'),

@@ -9,9 +9,12 @@ import { secretFields } from '../../schemas/tool.ts';
 import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
 import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
+import type { Results } from '../../store/calls/results.ts';
+import type { FoundResult } from '../../store/calls/reusableResults.ts';
 import type { FileReference, Files } from '../../store/files/files.ts';
 import { budgetOf } from '../../store/ledger/keySpend.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
+import { startDigests } from '../../store/receipts/digests.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { CallRequest } from '../../workflows/types.ts';
 import { LONGEST_CALL_MS, policyOf, type ToolCall } from './toolCall.ts';
@@ -63,10 +66,13 @@ export interface CallRecords {
    * the account has no such file as the input names
    */
   claim(run: Run, running: number): Promise<Recorded>;
+  /** Records a call that is answered with the result of an earlier one, or replays, as `claim` does. @param output the result */
+  claimAnswered(run: Run, found: FoundResult, output: Buffer): Promise<Recorded>;
 }
 
 interface Dependencies {
   calls: Calls;
+  results: Pick<Results, 'write'>;
   answers: PendingAnswers;
   files: Pick<Files, 'reference'>;
   publicUrl(): string;
@@ -111,12 +117,39 @@ export function begin(call: ToolCall): Run {
 export const canReplay = ({ call: { caller, idempotencyKey }, canonical }: Run): boolean =>
   caller.key !== null && idempotencyKey !== null && canonical !== null;
 
+/** Until when the result of a call with an Idempotency-Key is kept. */
+const keptUntil = (keyExpiresAt: Date): Date => new Date(keyExpiresAt.getTime() + RESULT_AFTER_KEY_MS);
+
 /** The input without its secret fields. */
 export const openInput = ({ call: { input }, secrets }: Run): Record<string, unknown> =>
   Object.fromEntries(Object.entries(input).filter(([name]) => !secrets.includes(name)));
 
 export function createCallRecords(deps: Dependencies): CallRecords {
   const { calls, answers, files, publicUrl, keyring, receiptKeys, limits, log } = deps;
+
+  /** The fields that every new call has. */
+  function newCallOf({ call, canonical, actsOnWorld }: Run) {
+    const { caller, tool, idempotencyKey, requestId, formId } = call;
+    const { key, account } = caller;
+    return {
+      _id: randomUUID(),
+      accountId: account._id,
+      keyId: key?._id ?? null,
+      keyPrefix: key?.prefix ?? null,
+      tool: tool.name,
+      cost: tool.price,
+      requestId,
+      actsOnWorld,
+      ...(formId !== undefined && { formId }),
+      ...(idempotencyKey !== null && {
+        idempotency: {
+          key: idempotencyKey,
+          fingerprint: canonical === null ? null : keyring.mac('fingerprint', canonical),
+          expiresAt: new Date(Date.now() + IDEMPOTENCY_MS),
+        },
+      }),
+    };
+  }
 
   async function findEarlier({ call: { caller, idempotencyKey } }: Run): Promise<CallDoc | null> {
     if (idempotencyKey === null) return null;
@@ -165,35 +198,17 @@ export function createCallRecords(deps: Dependencies): CallRecords {
   }
 
   async function claim(run: Run, running: number): Promise<Recorded> {
-    const { caller, tool, input, idempotencyKey, requestId, formId, arrivedAt } = run.call;
+    const { tool, input, arrivedAt } = run.call;
     const file = await findFile(run);
     if (file === null && fileIdOf(tool, input) !== null) throw fileNotFound();
-    const { key, account } = caller;
     const pending = canReplay(run) ? {} : { pendingAnswer: answers.fresh() };
     const newCall = {
-      _id: randomUUID(),
-      accountId: account._id,
-      keyId: key?._id ?? null,
-      keyPrefix: key?.prefix ?? null,
-      tool: tool.name,
-      cost: tool.price,
-      requestId,
-      actsOnWorld: run.actsOnWorld,
+      ...newCallOf(run),
       timing: {
         accept: Math.round(run.since - arrivedAt),
         queue: Math.round(performance.now() - run.since),
       },
-      ...(formId !== undefined && { formId }),
       ...pending,
-      ...(idempotencyKey === null
-        ? {}
-        : {
-            idempotency: {
-              key: idempotencyKey,
-              fingerprint: run.canonical === null ? null : keyring.mac('fingerprint', run.canonical),
-              expiresAt: new Date(Date.now() + IDEMPOTENCY_MS),
-            },
-          }),
     };
     const { claimed, call } = await retryStore(() => calls.claim(newCall));
     if (!claimed) return replay(run, call);
@@ -203,13 +218,36 @@ export function createCallRecords(deps: Dependencies): CallRecords {
     return { ...run, row, replayed: false, start: { request, running, onStart: run.call.onStart } };
   }
 
+  async function claimAnswered(run: Run, { callId, madeAt }: FoundResult, output: Buffer): Promise<Recorded> {
+    const startedAt = new Date(Date.now() - Math.round(performance.now() - run.since));
+    const newCall = newCallOf(run);
+    const { _id, idempotency } = newCall;
+    const digest = await startDigests(receiptKeys.digestKeysOf(_id), openInput(run));
+    const digests = await digest(output);
+    // The result of the earlier call can be gone before the key is.
+    const copy =
+      idempotency === undefined
+        ? undefined
+        : await retryStore(() =>
+            deps.results.write(_id, output, keptUntil(idempotency.expiresAt), `${_id}:reused`),
+          );
+    const answered = {
+      ...newCall,
+      cost: 0,
+      ...(digests !== undefined && { digests }),
+      reused: { callId, madeAt, ...(copy !== undefined && { copy }) },
+    };
+    const { claimed, call } = await retryStore(() => calls.claimAnswered(answered, startedAt));
+    return claimed ? { ...run, row: call, replayed: false, start: null } : replay(run, call);
+  }
+
   /** @param waitedMs milliseconds that the call has waited for its slot */
   function requestOf(run: Run, row: CallDoc, waitedMs: number, file: FileReference | null): CallRequest {
     const { key, account } = run.call.caller;
-    const keptUntil =
+    const resultExpiresAt =
       row.idempotency === undefined
-        ? Date.now() + RESULT_KEPT_MS
-        : row.idempotency.expiresAt.getTime() + RESULT_AFTER_KEY_MS;
+        ? new Date(Date.now() + RESULT_KEPT_MS)
+        : keptUntil(row.idempotency.expiresAt);
     return {
       callId: row._id,
       accountId: account._id,
@@ -222,9 +260,9 @@ export function createCallRecords(deps: Dependencies): CallRecords {
       // The budget of the key whose request starts the workflow counts, also if another key claimed the call.
       ...(key !== null && { key: budgetOf(key) }),
       digestKeys: receiptKeys.digestKeysOf(row._id),
-      resultExpiresAt: new Date(keptUntil).toISOString(),
+      resultExpiresAt: resultExpiresAt.toISOString(),
     };
   }
 
-  return { findEarlier, replay, claim };
+  return { findEarlier, replay, claim, claimAnswered };
 }

@@ -62,7 +62,7 @@ export interface RefundDependencies {
 export const isReplayable = ({ idempotency }: CallDoc): boolean => idempotency?.fingerprint != null;
 
 /** The error of a replay whose result was too large to be kept for long; see `retention.ts`. */
-const noLongerKept = (cause: ResultGone): ServiceError =>
+export const noLongerKept = (cause: ResultGone): ServiceError =>
   new ServiceError('idempotency_key_used', {
     detail: 'The call with this idempotency key was charged, but its result is no longer kept.',
     cause,

@@ -8,7 +8,7 @@ import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { CallContents } from '../../store/calls/callContents.ts';
 import type { Calls } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
-import type { ResultReference, Results } from '../../store/calls/results.ts';
+import { ResultGone, type ResultReference, type Results } from '../../store/calls/results.ts';
 import type { Files } from '../../store/files/files.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
@@ -19,9 +19,10 @@ import type { Attention } from './attention.ts';
 import type { CallWorkflow, FailedEnd, WorkflowEnd } from './callWorkflow.ts';
 import type { Outages } from './outages.ts';
 import { begin, canReplay, createCallRecords, openInput, type Recorded, type Run } from './recordCall.ts';
-import { createRefunds, isReplayable, type RefundDependencies } from './refunds.ts';
+import { createRefunds, isReplayable, noLongerKept, type RefundDependencies } from './refunds.ts';
 import type { ReplaySlots } from './replaySlots.ts';
 import type { Retention } from './retention.ts';
+import type { ResultReuse } from './reuse.ts';
 import { createStartWorkflow } from './startWorkflow.ts';
 import { type Answer, type CallOutcome, OVERHEAD_MS, policyOf, type ToolCall } from './toolCall.ts';
 
@@ -47,6 +48,7 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   deleteInput(reference: ResultReference): Promise<void>;
   contents: Pick<CallContents, 'keep'>;
   retention: Retention;
+  reuse: ResultReuse;
   replaySlots: ReplaySlots;
   outages: Pick<Outages, 'refuse' | 'nextOutage'>;
   vault: Vault;
@@ -59,12 +61,14 @@ interface Dependencies extends AdmissionDependencies, RefundDependencies {
   attention: Pick<Attention, 'spending'>;
 }
 
+type FoundWithOutput = NonNullable<Awaited<ReturnType<ResultReuse['find']>>>;
+
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a slot. */
 const SLOT_WAIT_SHARE = 0.5;
 
 /** Creates the steps of a call, here in the order in which a call takes them. */
 export function createToolCallService(deps: Dependencies): ToolCallService {
-  const { workflow, retention, calls, answers, vault, limits, log } = deps;
+  const { workflow, retention, reuse, calls, answers, vault, limits, log } = deps;
   const records = createCallRecords(deps);
   const startWorkflow = createStartWorkflow(deps);
   const refunds = createRefunds(deps);
@@ -75,6 +79,8 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   async function run(call: ToolCall): Promise<Answer> {
     const run = begin(call);
     const earlier = await records.findEarlier(run);
+    const reusable = earlier === null ? await reuse.find(run) : null;
+    if (reusable !== null) return answerAtOnce(run, reusable);
     using held = new DisposableStack();
     let recorded: Recorded;
     if (earlier === null) {
@@ -86,6 +92,25 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     // The earlier call has a slot of its own.
     if (recorded.replayed) held.dispose();
     return await answer(recorded, await complete(recorded));
+  }
+
+  /** Answers a call with the result of an earlier one, which needs neither credits nor a slot. */
+  async function answerAtOnce(run: Run, { found, output }: FoundWithOutput): Promise<Answer> {
+    const recorded = await records.claimAnswered(run, found, output);
+    if (recorded.replayed) return answer(recorded, await complete(recorded));
+    const stored = recorded.row.reused?.copy;
+    return answer(recorded, { available: null, ending: { output }, stored });
+  }
+
+  /** Reads what a replay of such a call repeats. @throws ServiceError idempotency_key_used if it is no longer kept */
+  async function readCopy({ row, call }: Recorded, copy: ResultReference): Promise<CallOutcome> {
+    using _slot = await deps.replaySlots.acquire(row.accountId, call.hangup);
+    try {
+      const output = await retryStore(() => deps.results.read(row._id, copy));
+      return { available: null, ending: { output } };
+    } catch (error) {
+      throw error instanceof ResultGone ? noLongerKept(error) : error;
+    }
   }
 
   /**
@@ -123,6 +148,8 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   /** Starts the workflow, waits for its end, and settles the call. */
   async function complete(recorded: Recorded): Promise<CallOutcome> {
     const { row, start } = recorded;
+    const copy = row.reused?.copy;
+    if (copy !== undefined) return readCopy(recorded, copy);
     const timeout = AbortSignal.timeout((start?.request.policy.deadlineMs ?? 0) + OVERHEAD_MS);
     let stopCancelling = () => {};
     let storedInput: ResultReference | undefined;
@@ -208,11 +235,14 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   ): Promise<Answer> {
     const { call, row, start, replayed, deadline } = recorded;
     const { pendingAnswer, accountId } = row;
-    const charged = 'output' in ending && !replayed ? call.tool.price : 0;
+    const reused = row.reused ?? null;
+    const charged = 'output' in ending && !replayed && reused === null ? call.tool.price : 0;
     let file = linked;
     if (!replayed) {
       if (isReplayable(row) && stored !== undefined && 'output' in ending)
         void retention.stored(accountId, stored, ending.output.length);
+      if ('output' in ending && reused === null)
+        await reuse.keep(recorded, { output: ending.output, stored, linked });
       keepContent(recorded, ending);
       if ('error' in ending) deps.timeouts.count(accountId, ending.error.code);
       deps.metrics.call(call.tool.name, 'error' in ending ? ending.error.code : 'ok', charged);
@@ -224,7 +254,8 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
       requestId: row.requestId,
       replayed,
       charged,
-      available: replayed && known === null ? await availableNow(accountId) : known,
+      reused,
+      available: (replayed || reused !== null) && known === null ? await availableNow(accountId) : known,
       ending,
       links(it) {
         file = it;

@@ -1,7 +1,7 @@
 import type { Env } from '../../schemas/env.ts';
 import { ERRORS, isErrorCode, isFinalRefusal, type ServiceError } from '../../schemas/errors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
-import type { ResultReference } from '../../store/calls/callDocs.ts';
+import type { ResultReference, ReusedResult } from '../../store/calls/callDocs.ts';
 import { type CallPolicy, CROWD_MS, JOB_QUEUE_MS } from '../../store/calls/callPolicy.ts';
 import type { StoredLink } from '../../store/files/links.ts';
 import type { Caller } from '../http/context.ts';
@@ -55,8 +55,10 @@ export interface Answer extends Omit<CallOutcome, 'stored' | 'linked'> {
   /** Id of the first request with this Idempotency-Key; the error response of a replay repeats it. */
   requestId: string;
   replayed: boolean;
-  /** Credits charged for this response; 0 for a replay or an error. */
+  /** Credits charged for this response; 0 for a replay, the result of an earlier call, or an error. */
   charged: number;
+  /** The earlier call whose result this is, because of `maxAge`; null if the tool ran for this call. */
+  reused: ReusedResult | null;
   /** Names a file that this response has the address of, and that is kept if the response is not lost. */
   links(file: StoredLink): void;
   /**

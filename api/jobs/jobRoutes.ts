@@ -156,6 +156,7 @@ export function jobRoutes(router: Router<State>, deps: Dependencies): void {
       available: balance - reserved,
       replayed: false,
       charged: job.charged,
+      reused: job.reused ?? null,
       requestId: job.requestId,
     });
   });

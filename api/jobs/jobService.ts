@@ -10,6 +10,7 @@ import { fileIdOf, fileNotFound } from '../../schemas/formats/fileSource.ts';
 import { type JobRow, type JobState, MAX_OPEN_JOBS } from '../../schemas/jobs.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import type { ResultReference, Results } from '../../store/calls/results.ts';
+import { reuseOf } from '../../store/calls/reusableResults.ts';
 import type { UnchargedCalls } from '../../store/calls/unchargedCalls.ts';
 import type { Files } from '../../store/files/files.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
@@ -139,6 +140,7 @@ export function createJobService(deps: Dependencies): JobService {
     const { account, key } = caller;
     const id = randomUUID();
     const fileId = fileIdOf(tool, input);
+    const reuse = reuseOf(keyring, account._id, tool.name, input);
     const json = Buffer.from(JSON.stringify(input));
     const expiresAt = new Date(Date.now() + INPUT_KEPT_MS);
     await storage.add(account._id, json.length);
@@ -153,6 +155,7 @@ export function createJobService(deps: Dependencies): JobService {
       policy: jobPolicyOf(tool, tool.actsOnWorld?.(input) ?? false, deps.limits),
       input: stored,
       ...(fileId !== null && { fileId }),
+      ...(reuse !== null && { reuse }),
       metadata: metadata === null ? null : JSON.stringify(metadata),
       baseUrl: deps.publicUrl(),
       createdAt: new Date(),

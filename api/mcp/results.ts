@@ -3,6 +3,7 @@ import { isRetryable, type ServiceError } from '../../schemas/errors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { ProducedFile } from '../../store/files/links.ts';
+import { ageOf } from '../calls/answer.ts';
 import type { Answer } from '../calls/toolCall.ts';
 import { problemBody } from '../http/problem.ts';
 import { remedyInWords } from '../openapi/remedies.ts';
@@ -92,6 +93,10 @@ export async function callResult(
     remaining: outcome.available,
     requestId: outcome.requestId,
     replayed: outcome.replayed,
+    ...(outcome.reused !== null && {
+      resultFrom: outcome.reused.callId,
+      ageSeconds: ageOf(outcome.reused),
+    }),
   };
   const { raw, optionalFile } = tool;
   const withFile = async (

@@ -7,7 +7,9 @@ const count = (description: string): Json => ({ description, schema: { type: 'in
 export const HEADERS: Json = {
   'X-Request-Id': text('Id of the request, by which the dashboard and the log of the service find the call.'),
   'X-Credits-Cost': count('Price of the call.'),
-  'X-Credits-Charged': count('Credits charged: 0 for a call that failed or was replayed.'),
+  'X-Credits-Charged': count(
+    'Credits charged: 0 for a call that failed, was replayed, or returned the result of an earlier call.',
+  ),
   'X-Credits-Remaining': count('Credits available for further calls.'),
   'RateLimit-Policy': text(
     'Request quota and window: `"account";q=40;w=2` means 40 requests in 2 seconds. Absent if limits are off.',
@@ -19,6 +21,8 @@ export const HEADERS: Json = {
     description: 'Present if the response is a replay of an earlier call with this Idempotency-Key.',
     schema: { type: 'string', const: 'true' },
   },
+  Age: count('Present if the result is that of an earlier call, because of `maxAge`: its age in seconds.'),
+  'X-Result-From': text('Id of that call.'),
   'Retry-After': count('Seconds to wait before a retry.'),
   'WWW-Authenticate': text(
     'With 401 `Bearer`. With `insufficient_credits` a challenge of the scheme `Payment`, if the owner permits programs to buy credits.',

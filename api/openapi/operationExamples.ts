@@ -63,6 +63,7 @@ const call: Json = {
   durationMs: 2140,
   keyPrefix: 'ut_4kQz7B',
   phases: { accept: 2, queue: 0, reserve: 9, wait: 21, run: 2090, settle: 20, respond: 4 },
+  resultFrom: null,
 };
 
 const refusal: Json = {

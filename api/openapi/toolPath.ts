@@ -64,6 +64,7 @@ function success(tool: ToolDefinition): Json {
           'If the response is the raw file, the other output fields are sent as `X-Result-<Field-Name>` headers.',
     headers: {
       ...headerRefs([...TOOL_HEADERS, 'Idempotent-Replayed', 'Payment-Receipt']),
+      ...(tool.input.properties.maxAge === undefined ? {} : headerRefs(['Age', 'X-Result-From'])),
       ...(raw === undefined ? {} : rawHeaders(tool)),
     },
     content: {

@@ -818,6 +818,8 @@ type WebScrapeInput struct {
 	Content *string `json:"content,omitempty"`
 	// Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles.
 	Format *string `json:"format,omitempty"`
+	// Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls.
+	MaxAge *int `json:"maxAge,omitempty"`
 }
 
 type WebScrapeOutputHeadingsItem struct {
@@ -928,6 +930,8 @@ type WebsiteScreenshotInput struct {
 	FailOnStatus *bool `json:"failOnStatus,omitempty"`
 	// Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.
 	HideOverlays *bool `json:"hideOverlays,omitempty"`
+	// Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls.
+	MaxAge *int `json:"maxAge,omitempty"`
 	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
 }

@@ -26,6 +26,7 @@ export type Purpose =
   | 'call-start'
   | 'call-result'
   | 'fingerprint'
+  | 'reuse'
   | 'webhook-secret'
   | 'receipt-key'
   | 'payment-challenge'

@@ -1,3 +1,4 @@
+import { maxAge } from '../formats/maxAge.ts';
 import {
   canonical,
   headings,
@@ -76,6 +77,7 @@ export default defineTool({
           'Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, ' +
           'links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles.',
       },
+      maxAge,
     },
     required: ['url'],
     additionalProperties: false,

@@ -1,4 +1,5 @@
 import { exampleFile } from '../formats/exampleFile.ts';
+import { maxAge } from '../formats/maxAge.ts';
 import { checkPicture, heightField, PICTURE_INPUT, PICTURE_OUTPUT, widthField } from '../formats/picture.ts';
 import { readRequestHeaders } from '../formats/requestHeaders.ts';
 import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
@@ -91,6 +92,7 @@ export default defineTool({
         description:
           'Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.',
       },
+      maxAge,
     },
     required: ['url'],
     additionalProperties: false,

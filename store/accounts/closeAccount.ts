@@ -16,7 +16,7 @@ const placeholder = (accountId: string): string => `${accountId.toLowerCase()}@c
 
 /**
  * Closes an account in one transaction: revokes its keys, and deletes its webhook endpoints, its automatic top-ups, the kept input and output of
- * its calls, its files, jobs and batches, its refused requests, its users and their sessions, passwords, passkeys and second factors. The
+ * its calls, the results for later calls, its files, jobs and batches, its refused requests, its users and their sessions, passwords, passkeys and second factors. The
  * account, its ledger, calls, events and invoices are kept without the email address. Running calls settle as usual, because holds do not
  * depend on keys.
  *
@@ -64,6 +64,7 @@ export async function closeAccount(
     await store.callContents.deleteMany({ accountId }, { session });
     // Their contents, inputs and results expire.
     await store.files.deleteMany({ accountId }, { session });
+    await store.reusableResults.deleteMany({ accountId }, { session });
     await store.jobs.deleteMany({ accountId }, { session });
     await store.batches.deleteMany({ accountId }, { session });
     await store.batchCallbacks.deleteMany({ accountId }, { session });

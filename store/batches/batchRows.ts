@@ -8,7 +8,10 @@ import type { BatchDoc } from './batchDocs.ts';
 import { type NewBatch, STORED_MS } from './batches.ts';
 
 /** A checked row of a batch. Either its input is stored, or it is sealed in the document of the row. */
-export type NewRow = Pick<JobDoc, '_id' | 'tool' | 'policy' | 'input' | 'sealedInput' | 'fileId'> & {
+export type NewRow = Pick<
+  JobDoc,
+  '_id' | 'tool' | 'policy' | 'input' | 'sealedInput' | 'fileId' | 'reuse'
+> & {
   row: number;
   rowId: string | null;
 };

@@ -56,6 +56,21 @@ interface CallTiming extends Partial<ToolTimes> {
   answeredAt?: Date;
 }
 
+/** What a call with `maxAge` accepts instead of a new result. */
+export interface Reuse {
+  /** MAC of the account, the tool and the input without `maxAge`: equal for equal calls of one account, and for no others. */
+  key: string;
+  /** Maximum age of the result in seconds. That of the call itself is kept for as long. */
+  maxAge: number;
+}
+
+/** The result of an earlier call that answered a call with `maxAge`. */
+export interface ReusedResult {
+  /** The call that made it. */
+  callId: string;
+  madeAt: Date;
+}
+
 /** A call: the usage log shows it, and it records the use of the Idempotency-Key. */
 export interface CallDoc {
   _id: string;
@@ -92,6 +107,13 @@ export interface CallDoc {
    * been handed to the operating system, or when the call has been refunded.
    */
   pendingAnswer?: PendingAnswer;
+  /**
+   * Set if the call was answered with the result of an earlier one, at no cost. `copy` is what a replay repeats; missing without an
+   * Idempotency-Key.
+   */
+  reused?: ReusedResult & { copy?: ResultReference };
+  /** When MongoDB deletes a call that was answered with the result of an earlier one. No entry of the ledger refers to it. */
+  deleteAt?: Date;
   /** Response that was recorded as delivered before it was sent, because its process may have lost its lease. */
   earlyResponse?: string;
   idempotency?: {
@@ -125,6 +147,22 @@ export interface CallContentDoc {
   expiresAt: Date;
 }
 
+/**
+ * A result that answers later calls with the same input; see `reusableResults.ts`. The document's id is the MAC of the account, the
+ * tool and the input.
+ */
+export interface ReusableResultDoc {
+  _id: string;
+  accountId: string;
+  /** The call that made the result, for which its pieces are encrypted. */
+  callId: string;
+  content: ResultReference;
+  /** Size of the result in bytes. */
+  bytes: number;
+  madeAt: Date;
+  expiresAt: Date;
+}
+
 const NEWEST_CALL = { startedAt: -1, _id: -1 } as const;
 
 /**
@@ -138,8 +176,8 @@ export const CALL_PAGE_INDEXES = {
 } as const;
 
 /**
- * Retention of calls that were not charged, in seconds: 7 days after their end. Charged calls are kept, because ledger
- * entries refer to them.
+ * Retention of calls that cost nothing, in seconds: 7 days after their end. Other calls are kept, because ledger entries
+ * refer to them.
  */
 export const UNCHARGED_SECONDS = 7 * 86_400;
 
@@ -158,6 +196,11 @@ export const CALL_INDEXES: IndexDescription[] = [
     partialFilterExpression: { state: { $in: ['refunded', 'refused'] } },
   },
   { key: { 'pendingAnswer.process': 1 }, partialFilterExpression: { pendingAnswer: { $exists: true } } },
+  {
+    key: { deleteAt: 1 },
+    expireAfterSeconds: 0,
+    partialFilterExpression: { deleteAt: { $exists: true } },
+  },
 ];
 
 /**
@@ -174,5 +217,10 @@ export const RESULT_INDEXES: IndexDescription[] = [{ key: { expiresAt: 1 }, expi
 
 export const CALL_CONTENT_INDEXES: IndexDescription[] = [
   { key: { accountId: 1, expiresAt: 1 } },
+  { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+];
+
+export const REUSABLE_RESULT_INDEXES: IndexDescription[] = [
+  { key: { accountId: 1 } },
   { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
 ];

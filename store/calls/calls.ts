@@ -1,11 +1,14 @@
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
-import type { CallDoc } from './callDocs.ts';
+import { type CallDoc, UNCHARGED_SECONDS } from './callDocs.ts';
 
 /** How long an Idempotency-Key is kept after the start of the first call that used it. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 /** Fields of an accepted call; `claim` sets the others. */
-type NewCall = Omit<CallDoc, 'charged' | 'state' | 'code' | 'startedAt' | 'touchedAt' | 'finishedAt'>;
+type NewCall = Omit<
+  CallDoc,
+  'charged' | 'state' | 'code' | 'startedAt' | 'touchedAt' | 'finishedAt' | 'deleteAt'
+>;
 
 /** The new call, or the earlier call that holds the Idempotency-Key. */
 type Claim = { claimed: true; call: CallDoc } | { claimed: false; call: CallDoc };
@@ -17,6 +20,8 @@ export interface Calls {
    * attempt, it is claimed.
    */
   claim(call: NewCall): Promise<Claim>;
+  /** Inserts, as `claim` does, a call that has ended at once with the result of an earlier call (`reused`). */
+  claimAnswered(call: NewCall, startedAt: Date): Promise<Claim>;
   /** Inserts calls without an Idempotency-Key. Can be repeated. */
   claimAll(calls: readonly NewCall[]): Promise<void>;
   /** Records that the workflow of a running call is being started or restarted. */
@@ -34,30 +39,37 @@ const runningCall = (newCall: NewCall, startedAt: Date) =>
   ({ ...newCall, charged: 0, state: 'running', code: null, startedAt, finishedAt: null }) as const;
 
 export function createCalls({ calls }: Store): Calls {
-  return {
-    async claim(newCall) {
-      const now = new Date();
-      const { _id, accountId, idempotency } = newCall;
-      const row = runningCall(newCall, now);
-      for (;;) {
-        try {
-          const call = await calls.findOneAndUpdate(
-            { _id },
-            { $setOnInsert: row, ...TOUCH },
-            { upsert: true, returnDocument: 'after' },
-          );
-          if (call === null) throw new Error(`call ${_id} was not inserted`);
-          return { claimed: true, call };
-        } catch (error) {
-          if (!isDuplicate(error) || idempotency === undefined) throw error;
-        }
-        const { key } = idempotency;
-        const first = await calls.findOne({ accountId, 'idempotency.key': key });
-        if (first === null) continue; // The key was released in the meantime.
-        if (first.idempotency !== undefined && first.idempotency.expiresAt > now)
-          return { claimed: false, call: first };
-        await calls.updateOne({ _id: first._id, 'idempotency.key': key }, { $unset: { idempotency: '' } });
+  async function insert(row: Omit<CallDoc, 'touchedAt'>): Promise<Claim> {
+    const now = new Date();
+    const { _id, accountId, idempotency } = row;
+    for (;;) {
+      try {
+        const call = await calls.findOneAndUpdate(
+          { _id },
+          { $setOnInsert: row, ...TOUCH },
+          { upsert: true, returnDocument: 'after' },
+        );
+        if (call === null) throw new Error(`call ${_id} was not inserted`);
+        return { claimed: true, call };
+      } catch (error) {
+        if (!isDuplicate(error) || idempotency === undefined) throw error;
       }
+      const { key } = idempotency;
+      const first = await calls.findOne({ accountId, 'idempotency.key': key });
+      if (first === null) continue; // The key was released in the meantime.
+      if (first.idempotency !== undefined && first.idempotency.expiresAt > now)
+        return { claimed: false, call: first };
+      await calls.updateOne({ _id: first._id, 'idempotency.key': key }, { $unset: { idempotency: '' } });
+    }
+  }
+
+  return {
+    claim: (newCall) => insert(runningCall(newCall, new Date())),
+
+    claimAnswered(newCall, startedAt) {
+      const finishedAt = new Date();
+      const deleteAt = new Date(finishedAt.getTime() + UNCHARGED_SECONDS * 1000);
+      return insert({ ...runningCall(newCall, startedAt), state: 'charged', finishedAt, deleteAt });
     },
 
     async claimAll(newCalls) {

@@ -90,6 +90,15 @@ export async function expireStored(
   await results.updateMany({ _id: { $in: pieceIds(reference) } }, { $set: { expiresAt } });
 }
 
+/** Lets a stored result expire at this time at the earliest. */
+export async function keepStored(
+  { results }: Pick<Store, 'results'>,
+  reference: ResultReference,
+  expiresAt: Date,
+): Promise<void> {
+  await results.updateMany({ _id: { $in: pieceIds(reference) } }, { $max: { expiresAt } });
+}
+
 export async function deleteStored(
   { results }: Pick<Store, 'results'>,
   reference: ResultReference,

@@ -1,6 +1,6 @@
 import type { IndexDescription } from 'mongodb';
 import type { JobState } from '../../schemas/jobs.ts';
-import type { ResultReference } from '../calls/callDocs.ts';
+import type { ResultReference, Reuse, ReusedResult } from '../calls/callDocs.ts';
 import type { CallPolicy } from '../calls/callPolicy.ts';
 
 /** The delivery of a job's callback. */
@@ -61,6 +61,10 @@ export interface JobDoc {
   uncounted?: true;
   /** Id of its claim by a chunk, while it runs in one, and so without a workflow of its own; see `activities/batches/runRows.ts`. */
   inChunk?: string;
+  /** What its call accepts instead of a new result; missing without `maxAge`. */
+  reuse?: Reuse;
+  /** Set if its call was answered with the result of an earlier one. */
+  reused?: ReusedResult;
   /** SHA-256 of the output in hexadecimal; missing if it was not computed. */
   sha256?: string;
 }

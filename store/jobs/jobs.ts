@@ -1,5 +1,6 @@
 import { JOB_KEPT_HOURS, JOB_WAIT_HOURS, type JobState, MAX_OPEN_JOBS } from '../../schemas/jobs.ts';
 import type { Pool } from '../../schemas/pools.ts';
+import type { ReusedResult } from '../calls/callDocs.ts';
 import { IDEMPOTENCY_MS } from '../calls/calls.ts';
 import type { ResultReference } from '../calls/results.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
@@ -31,6 +32,7 @@ interface NewJob
     | 'uncounted'
     | 'inChunk'
     | 'sha256'
+    | 'reused'
   > {
   callbackUrl: string | null;
   idempotency: { key: string; fingerprint: string } | null;
@@ -38,7 +40,13 @@ interface NewJob
 
 /** How a job ended. */
 export type JobEnd =
-  | { state: 'succeeded'; charged: number; result: ResultReference; sha256?: string }
+  | {
+      state: 'succeeded';
+      charged: number;
+      result: ResultReference;
+      sha256?: string;
+      reused?: ReusedResult;
+    }
   | { state: 'failed' | 'cancelled'; code: string; result: ResultReference | null; keepsKey: boolean };
 
 /** Selects jobs of an account that are not rows of batches. `tools`: only jobs of these tools; null: of all. */
@@ -111,6 +119,7 @@ const endingOf = (id: string, end: JobEnd, from: readonly JobState[]) => ({
         code: end.state === 'succeeded' ? null : { $literal: end.code },
         charged: end.state === 'succeeded' ? end.charged : 0,
         ...(end.state === 'succeeded' && end.sha256 !== undefined && { sha256: end.sha256 }),
+        ...(end.state === 'succeeded' && end.reused !== undefined && { reused: { $literal: end.reused } }),
         callback: {
           $cond: [
             { $eq: [{ $type: '$callback' }, 'object'] },

@@ -94,7 +94,8 @@ export function createPaybacks({ store, ledger, accounts }: Dependencies): Payba
         ? (await ledger.settle({ callId, accountId, wanted: 'refunded', code, release })).state
         : call.state;
     const charged = state === 'charged';
-    if (charged) {
+    // A call that returned the result of an earlier one has cost nothing.
+    if (charged && cost > 0) {
       // The period of the charge is in the call's document only after the journal was copied.
       await copyJournal(store, accountId);
       const period = (await calls.findOne({ _id: callId }))?.period;

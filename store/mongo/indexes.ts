@@ -12,6 +12,7 @@ import {
   CALL_CONTENT_INDEXES,
   CALL_INDEXES,
   RESULT_INDEXES,
+  REUSABLE_RESULT_INDEXES,
 } from '../calls/callDocs.ts';
 import { REFUSAL_DAY_INDEXES, REFUSAL_INDEXES } from '../calls/refusalDocs.ts';
 import { FILE_INDEXES } from '../files/fileDocs.ts';
@@ -111,6 +112,7 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.apiProcesses.createIndexes(API_PROCESS_INDEXES),
     store.results.createIndexes(RESULT_INDEXES),
     store.callContents.createIndexes(CALL_CONTENT_INDEXES),
+    store.reusableResults.createIndexes(REUSABLE_RESULT_INDEXES),
     store.files.createIndexes(FILE_INDEXES),
     store.jobs.createIndexes(JOB_INDEXES),
     store.batches.createIndexes(BATCH_INDEXES),

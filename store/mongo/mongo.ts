@@ -18,7 +18,13 @@ import type { PaymentDoc } from '../billing/paymentDocs.ts';
 import type { TopUpDoc } from '../billing/topUpDocs.ts';
 import type { AutoTopUpDoc, TopUpRunDoc } from '../billing/topUpRunDocs.ts';
 import type { UsageDayDoc } from '../billing/usageDocs.ts';
-import type { ApiProcessDoc, CallContentDoc, CallDoc, ResultPieceDoc } from '../calls/callDocs.ts';
+import type {
+  ApiProcessDoc,
+  CallContentDoc,
+  CallDoc,
+  ResultPieceDoc,
+  ReusableResultDoc,
+} from '../calls/callDocs.ts';
 import type { RefusalDayDoc, RefusalDoc } from '../calls/refusalDocs.ts';
 import type { FileDoc } from '../files/fileDocs.ts';
 import type { CallbackSecretDoc, JobDoc } from '../jobs/jobDocs.ts';
@@ -69,6 +75,7 @@ export interface Store extends Transactions {
   usedCodes: Collection<UsedCodeDoc>;
   results: Collection<ResultPieceDoc>;
   callContents: Collection<CallContentDoc>;
+  reusableResults: Collection<ReusableResultDoc>;
   files: Collection<FileDoc>;
   jobs: Collection<JobDoc>;
   batches: Collection<BatchDoc>;
@@ -168,6 +175,7 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     usedCodes: db.collection('usedCodes'),
     results: db.collection('results'),
     callContents: db.collection('callContents'),
+    reusableResults: db.collection('reusableResults'),
     files: db.collection('files'),
     jobs: db.collection('jobs'),
     batches: db.collection('batches'),

@@ -257,6 +257,7 @@ test('a claim that is repeated, after another request took over answering, keeps
       },
     },
     ...{ answers, keyring, log: pino({ level: 'silent' }) },
+    results: createResults(mongodbPieces(store), keyring),
     files: createFiles(store, keyring, null),
     receiptKeys: await openReceiptKeys(store, keyring),
     publicUrl: () => 'http://127.0.0.1',

@@ -51,6 +51,7 @@ const call = (id: string, overrides: Partial<Call> = {}): Call => ({
   durationMs: 1,
   keyPrefix: 'ut_1',
   phases: null,
+  resultFrom: null,
   ...overrides,
 });
 const entry = (id: string, overrides: Partial<Entry>): Entry => ({

@@ -80,6 +80,7 @@ async function openCalls(
     results: createResults(mongodbPieces(store), keyring),
     deleteInput: (reference) => deleteStored(store, reference),
     retention: createRetention({ workflow, store, limit: null, log: pino({ level: 'silent' }) }),
+    reuse: { find: async () => null, keep: async () => undefined },
     answers: open.adopt(
       createPendingAnswers(store, lease, (error) => t.fail(String(error))),
       (it) => it.close(),

@@ -139,6 +139,7 @@ export async function startApi(world: World): Promise<Api> {
     paybacks: createPaybacks({ store, ledger, accounts }),
     contents: { keep: async () => undefined },
     retention: createRetention({ workflow, store, limit: null, log }),
+    reuse: { find: async () => null, keep: async () => undefined },
     outages: { refuse: ignore, nextOutage: () => outage },
     timeouts: { check: ignore, count: ignore },
     vault: createVault(KEYRING),

@@ -43,6 +43,8 @@ interface CallPage {
   cancellation: 'sent' | 'failed' | null;
 }
 
+const REUSED = 'The call returned the result of an earlier call with the same input. Nothing was charged.';
+
 const EXPLANATION = {
   charged: 'The call returned a result and was charged.',
   refunded: 'The call returned no result. Its reserved credits were returned; nothing was charged.',
@@ -84,7 +86,7 @@ export function callPage(page: CallPage): string {
     menu: { viewer, section: 'Calls' },
     parent: { path: CALLS_PATH, name: 'Calls' },
     main: html`${page.cancellation === null ? null : notice(html`<p>${cancelNews(call, page.cancellation === 'sent')}</p>`)}
-<p class="lead">${stateBadge(call)} ${EXPLANATION[call.state]}</p>
+<p class="lead">${stateBadge(call)} ${call.resultFrom === null ? EXPLANATION[call.state] : REUSED}</p>
 ${call.state === 'running' ? actionButton(viewer, `${callPath(call.id)}/cancel`, 'Cancel the call') : null}
 <dl class="facts">
 <div><dt>Tool</dt> <dd><a href="/dashboard/tools/${call.tool}">${call.tool}</a></dd></div>
@@ -97,6 +99,11 @@ ${call.state === 'running' ? actionButton(viewer, `${callPath(call.id)}/cancel`,
         ? html` <a href="/api/v1/account/calls/${call.id}/receipt">Signed receipt</a>`
         : null
     }</dd></div>
+${
+  call.resultFrom === null
+    ? null
+    : html`<div><dt>Result from</dt> <dd><a href="${callPath(call.resultFrom)}"><code>${call.resultFrom}</code></a></dd></div>`
+}
 <div><dt>Accepted</dt> <dd>${preciseMoment(call.startedAt)}</dd></div>
 <div><dt>Ended</dt> <dd>${endedAt === null ? html`<span class="quiet">still running</span>` : preciseMoment(endedAt)}</dd></div>
 <div><dt>Duration</dt> <dd>${

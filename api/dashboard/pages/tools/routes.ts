@@ -63,12 +63,12 @@ export function toolsRoutes({ pages, core, packs, toolCallService }: Dashboard):
       hangup: hangup.signal,
       max: Number.POSITIVE_INFINITY,
     });
-    const { ending, callId, charged, replayed } = outcome;
+    const { ending, callId, charged, replayed, reused } = outcome;
     if ('error' in ending) throw ending.error;
     await deliver(ctx.res, outcome, () => {
       const output: unknown = JSON.parse(ending.output.toString());
       if (!isRecord(output)) throw new TypeError('the output of a tool must be an object');
-      return show({ output, callId, charged, replayed });
+      return show({ output, callId, charged, replayed, reused: reused !== null });
     });
   }
 

@@ -29,6 +29,8 @@ export interface Tried {
   charged: number;
   /** The form was sent twice; this is the first result. */
   replayed: boolean;
+  /** Whether this is the result of an earlier call, because of `maxAge`. */
+  reused: boolean;
 }
 
 interface ToolPage {
@@ -50,12 +52,12 @@ interface ToolPage {
 /** Field name of the idempotency reference; a tool's field cannot start with a dot. */
 export const ATTEMPT_ID = '.attempt';
 
-const answered = (tool: ToolDefinition, { output, callId, charged, replayed }: Tried): Html =>
+const answered = (tool: ToolDefinition, { output, callId, charged, ...tried }: Tried): Html =>
   html`${notice(
     html`<p>${
-      replayed
+      tried.replayed
         ? 'This form was sent twice. This is the first result; the call was charged once.'
-        : `${count(charged, 'credit')} charged.`
+        : `${count(charged, 'credit')} charged.${tried.reused ? ' This is the result of an earlier call.' : ''}`
     } <a href="${callPath(callId)}">Details of the call</a></p>`,
   )}
 <section class="box" aria-labelledby="result">

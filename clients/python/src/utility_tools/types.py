@@ -1034,6 +1034,8 @@ class WebScrapeInput(_WebScrapeInputRequired, total=False):
     """What `text` and `wordCount` cover: `page` the whole page, `main` only its main content: an article, all posts of a thread, the description of a product, the entries of a listing, without navigation and other parts around it. It includes content that scripts would show, such as closed tabs, and descriptions that only the metadata has. The text of a page without main content is empty."""
     format: Literal["text", "markdown"]
     """Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles."""
+    maxAge: int
+    """Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls."""
 
 
 class WebScrapeOutputHeadingsItem(TypedDict):
@@ -1149,6 +1151,8 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     """Whether a page with a status code from 400 is refused with `target_failed` instead of captured. A refused call is not charged."""
     hideOverlays: bool
     """Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."""
+    maxAge: int
+    """Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls."""
     output: Literal["base64", "link"]
     """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
@@ -1293,11 +1297,11 @@ class Call(TypedDict):
     tool: str
     """Tool that was called."""
     cost: int
-    """Price of the call in credits."""
+    """Price of the call in credits; 0 if it returned the result of an earlier one."""
     charged: int
     """Credits charged: the cost, or 0."""
     state: Literal["running", "charged", "refunded", "refused"]
-    """State of the call. `refused`: the call ended before credits were reserved."""
+    """State of the call. `charged`: it returned a result. `refused`: it ended before credits were reserved."""
     code: Union[str, None]
     """Error code of a failed call; null if the call has a result or is still running."""
     startedAt: str
@@ -1307,7 +1311,9 @@ class Call(TypedDict):
     keyPrefix: Union[str, None]
     """First 9 characters of the API key; null for calls from the dashboard."""
     phases: Union["CallPhases", None]
-    """Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it was not reached or not measured."""
+    """Milliseconds of each phase of the call, in order; null while the call runs, and if it returned the result of an earlier one. A phase is null if it was not reached or not measured."""
+    resultFrom: Union[str, None]
+    """Id of the earlier call whose result was returned, because of `maxAge`; null if the tool ran for this call."""
 
 
 class RefusedRequestsFaultsItem(TypedDict):

@@ -949,6 +949,13 @@ export const COMMANDS: readonly Command[] = [
         ],
         "fallback": "\"text\"",
         "about": "Format of `text`. GitHub Flavored Markdown has headings, lists, tables, code with its language, formulas as `$…$` in TeX, links and images with absolute URLs. Characters that would be markup are escaped. With `content: page` it also includes content that is hidden by styles."
+      },
+      {
+        "field": "maxAge",
+        "kind": "integer",
+        "isRequired": false,
+        "isSecret": false,
+        "about": "Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls."
       }
     ]
   },
@@ -1277,6 +1284,13 @@ export const COMMANDS: readonly Command[] = [
         "isSecret": false,
         "fallback": "false",
         "about": "Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."
+      },
+      {
+        "field": "maxAge",
+        "kind": "integer",
+        "isRequired": false,
+        "isSecret": false,
+        "about": "Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls."
       }
     ]
   },

@@ -1185,6 +1185,14 @@ export interface WebScrapeInput {
    * escaped. With `content: page` it also includes content that is hidden by styles. Default: "text".
    */
   format?: "text" | "markdown" | undefined;
+  /**
+   * Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the
+   * account with `maxAge` and otherwise the same input has given such a result, the response is that
+   * result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept,
+   * encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for
+   * later calls.
+   */
+  maxAge?: number | undefined;
 }
 
 /** Output of `web-scrape`. */
@@ -1353,6 +1361,14 @@ export interface WebsiteScreenshotInput {
    * loaded. Default: false.
    */
   hideOverlays?: boolean | undefined;
+  /**
+   * Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the
+   * account with `maxAge` and otherwise the same input has given such a result, the response is that
+   * result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept,
+   * encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for
+   * later calls.
+   */
+  maxAge?: number | undefined;
   /** `link`: the file is not in the response but at `fileUrl`, for 24 hours. Default: "base64". */
   output?: "base64" | "link" | undefined;
 }
@@ -1492,11 +1508,14 @@ export interface Call {
   id: string;
   /** Tool that was called. */
   tool: string;
-  /** Price of the call in credits. */
+  /** Price of the call in credits; 0 if it returned the result of an earlier one. */
   cost: number;
   /** Credits charged: the cost, or 0. */
   charged: number;
-  /** State of the call. `refused`: the call ended before credits were reserved. */
+  /**
+   * State of the call. `charged`: it returned a result. `refused`: it ended before credits were
+   * reserved.
+   */
   state: "running" | "charged" | "refunded" | "refused";
   /** Error code of a failed call; null if the call has a result or is still running. */
   code: string | null;
@@ -1507,8 +1526,8 @@ export interface Call {
   /** First 9 characters of the API key; null for calls from the dashboard. */
   keyPrefix: string | null;
   /**
-   * Milliseconds of each phase of the call, in order; null while the call runs. A phase is null if it
-   * was not reached or not measured.
+   * Milliseconds of each phase of the call, in order; null while the call runs, and if it returned the
+   * result of an earlier one. A phase is null if it was not reached or not measured.
    */
   phases: {
     /** Authentication, rate limit and validation of the request. */
@@ -1526,6 +1545,11 @@ export interface Call {
     /** From settlement until the response was sent. Not measured for calls with an idempotency key. */
     respond: number | null;
   } | null;
+  /**
+   * Id of the earlier call whose result was returned, because of `maxAge`; null if the tool ran for this
+   * call.
+   */
+  resultFrom: string | null;
 }
 
 export interface RefusedRequests {
