@@ -85,9 +85,9 @@ export interface ToolDefinition<
   actsOnWorld?(input: TypeOf<I>): boolean;
   /**
    * Output fields with the data, type and name of a file. If the caller's `Accept` header ranks the file's type above
-   * JSON, the response body is the file itself.
+   * JSON, the response body is the file itself, and its headers have the other fields but those of `jsonOnly`, which can be large.
    */
-  raw?: { data: string; mimeType: string; fileName?: string };
+  raw?: { data: string; mimeType: string; fileName?: string; jsonOnly?: readonly string[] };
   /**
    * For tools whose results only sometimes contain a file: the output field with its base64 data, and a function that returns
    * the media type of the file; null if this output has none.

@@ -6,9 +6,11 @@ import { intercept } from '../browser/intercept.ts';
 import { loadTimeBefore, navigate } from '../browser/navigate.ts';
 import { hideOverlays } from '../browser/overlays.ts';
 import { withOwnHeaders } from '../browser/ownHeaders.ts';
+import { readParts } from '../browser/pageParts.ts';
 import { countRefused } from '../browser/refused.ts';
 import { limitWork, type RenderContext, render } from '../browser/render.ts';
 import { tryFor } from '../browser/tryFor.ts';
+import type { NetworkContext } from '../runtime/context.ts';
 
 export { browsers as resource } from '../browser/resource.ts';
 
@@ -20,9 +22,10 @@ const ANSWER_MS = 3_000;
 /** Loads a page in a browser and captures an image of it. */
 export async function run(
   input: ToolInput<typeof definition>,
-  context: RenderContext,
+  context: RenderContext & Pick<NetworkContext, 'offload'>,
 ): Promise<ToolOutput<typeof definition>> {
   const limits = limitWork(context, definition.limits.workMs);
+  const { offload } = context;
   const { egress, resource: browsers, loadTime = loadTimeBefore } = limits;
   // Rejects most invalid targets before a browser is needed.
   const target = egress.parseTarget(input.url, { kind: 'url', pointer: '/url' });
@@ -66,6 +69,7 @@ export async function run(
         finalUrl: page.url(),
         statusCode,
         blockedRequestCount: dropped + countRefused(proxy.refused, requests),
+        ...(await readParts(renderPage, input.also, statusCode, { ...limits, offload })),
       };
     },
   });

@@ -95,7 +95,7 @@ function sendRaw(
   // The caller has asked for the address of the file instead.
   if (typeof data !== 'string' || !prefersRaw(accept, mimeType)) return false;
   for (const [field, value] of Object.entries(output)) {
-    if (field === raw.data) continue;
+    if (field === raw.data || raw.jsonOnly?.includes(field) === true) continue;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     ctx.set(`X-Result-${kebab(field)}`, encodeURIComponent(text.toWellFormed()));
   }

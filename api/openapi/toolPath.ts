@@ -34,7 +34,7 @@ function mediaTypes(schema: PropertySchema | undefined): string[] {
 const rawHeaders = ({ output, raw }: ToolDefinition): Json =>
   Object.fromEntries([
     ...Object.entries(output.properties)
-      .filter(([field]) => field !== raw?.data)
+      .filter(([field]) => field !== raw?.data && raw?.jsonOnly?.includes(field) !== true)
       .map(([field, { description }]) => [
         `X-Result-${kebab(field)}`,
         {

@@ -930,10 +930,89 @@ type WebsiteScreenshotInput struct {
 	FailOnStatus *bool `json:"failOnStatus,omitempty"`
 	// Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.
 	HideOverlays *bool `json:"hideOverlays,omitempty"`
+	// What to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`.
+	Also []string `json:"also,omitempty"`
 	// Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls.
 	MaxAge *int `json:"maxAge,omitempty"`
 	// `link`: the file is not in the response but at `fileUrl`, for 24 hours.
 	Output *string `json:"output,omitempty"`
+}
+
+type WebsiteScreenshotOutputLinksItem struct {
+	// Absolute URL without fragment.
+	Url string `json:"url"`
+	// Text of the first link to this URL that has text, cut at 1000 characters; empty if none has text.
+	Text string `json:"text"`
+	// Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`.
+	Internal bool `json:"internal"`
+	// Whether all links to this URL have `rel="nofollow"`.
+	Nofollow bool `json:"nofollow"`
+}
+
+type WebsiteScreenshotOutputMetadataHeadingsItem struct {
+	// 1 for `h1`, to 6 for `h6`.
+	Level int `json:"level"`
+	// Text of the heading, cut at 1000 characters.
+	Text string `json:"text"`
+}
+
+type WebsiteScreenshotOutputMetadata struct {
+	// Text of the first `title` element, cut at 5000 characters; null if absent.
+	Title *string `json:"title"`
+	// Meta description, cut at 5000 characters; null if absent.
+	Description *string `json:"description"`
+	// Canonical URL declared by a `link` element, as an absolute URL; null if absent.
+	Canonical *string `json:"canonical"`
+	// Robots directives of the `meta` elements, joined by `, `; null if absent.
+	Robots *string `json:"robots"`
+	// Values of the `og:` properties by their full name in lower case, such as `og:title`. A property that occurs several times is an array of its values in document order. At most 1000 values.
+	OpenGraph map[string]any `json:"openGraph"`
+	// Values of the `twitter:` properties by their full name in lower case, such as `twitter:card`. A property that occurs several times is an array of its values in document order. At most 1000 values.
+	Twitter map[string]any `json:"twitter"`
+	// Headings h1 to h6 in the order of the document, at most 5000, including hidden ones.
+	Headings []WebsiteScreenshotOutputMetadataHeadingsItem `json:"headings"`
+	// Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; media queries are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages use until their script runs, is ignored.
+	WordCount int `json:"wordCount"`
+}
+
+type WebsiteScreenshotOutputCertificateChainItem struct {
+	// Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`.
+	Issuer string `json:"issuer"`
+	// Distinguished name of the subject in the format of RFC 4514; may be empty.
+	Subject string `json:"subject"`
+	// Start of the validity period, ISO 8601.
+	ValidFrom string `json:"validFrom"`
+	// End of the validity period, ISO 8601.
+	ValidTo string `json:"validTo"`
+	// Serial number in hexadecimal.
+	SerialNumber string `json:"serialNumber"`
+	// SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons.
+	Fingerprint256 string `json:"fingerprint256"`
+}
+
+type WebsiteScreenshotOutputCertificate struct {
+	// Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`.
+	Issuer string `json:"issuer"`
+	// Distinguished name of the subject in the format of RFC 4514; may be empty.
+	Subject string `json:"subject"`
+	// Start of the validity period, ISO 8601.
+	ValidFrom string `json:"validFrom"`
+	// End of the validity period, ISO 8601.
+	ValidTo string `json:"validTo"`
+	// Serial number in hexadecimal.
+	SerialNumber string `json:"serialNumber"`
+	// SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons.
+	Fingerprint256 string `json:"fingerprint256"`
+	// Whole days until the certificate expires, rounded down; negative when it has expired.
+	DaysRemaining int `json:"daysRemaining"`
+	// Whole days from `validFrom` to `validTo`, such as 90, 47 or 6. A certificate whose last second is 23:59:59 counts its last day.
+	LifetimeDays int `json:"lifetimeDays"`
+	// Whether the certificate should have been renewed by now, by its own lifetime: less than a third of it remains, or less than half of a lifetime below 10 days, the times at which ACME clients renew; also true when it has expired.
+	RenewalDue bool `json:"renewalDue"`
+	// All DNS names and IP addresses in the subject alternative names, in the order of the certificate.
+	SubjectAlternativeNames []string `json:"subjectAlternativeNames"`
+	// Certificates of the issuers with which the browser has verified it, each of which signed the one before.
+	Chain []WebsiteScreenshotOutputCertificateChainItem `json:"chain"`
 }
 
 // WebsiteScreenshotOutput is the output of website-screenshot.
@@ -956,6 +1035,14 @@ type WebsiteScreenshotOutput struct {
 	StatusCode *int `json:"statusCode"`
 	// Number of requests that were blocked because they were for ads or trackers, or because their target is not public.
 	BlockedRequestCount int `json:"blockedRequestCount"`
+	// Only with `also: ["text"]`, else null: visible text, with one line for each block. It is cut between words at 50000 characters (code points).
+	Text *string `json:"text"`
+	// Only with `also: ["links"]`, else null. Distinct http and https URLs of the `a` and `area` elements in document order, at most 10000. Relative URLs are resolved against the `base` element; a link with only a fragment, such as `#top`, is a link to the page itself. Invalid URLs and URLs of more than 4096 characters are left out.
+	Links []WebsiteScreenshotOutputLinksItem `json:"links"`
+	// Only with `also: ["metadata"]`, else null: what the page says of itself to search engines and link previews.
+	Metadata *WebsiteScreenshotOutputMetadata `json:"metadata"`
+	// Only with `also: ["certificate"]`, else null: the certificate of the connection over which the page came, which the browser has accepted. Also null for a page without TLS.
+	Certificate *WebsiteScreenshotOutputCertificate `json:"certificate"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
 	// When `fileUrl` ends at the latest; null without `fileUrl`.

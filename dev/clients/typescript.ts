@@ -4,7 +4,7 @@ import { remedyInWords } from '../../api/openapi/remedies.ts';
 import { camel } from '../../api/openapi/toolPath.ts';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
-import type { ObjectSchema } from '../../schemas/tool.ts';
+import type { ObjectSchema, ToolDefinition } from '../../schemas/tool.ts';
 import { type ClientOperation, type ClientTool, type Definitions, NOTICE } from './definitions.ts';
 
 const HEAD = `// ${NOTICE}\n`;
@@ -113,13 +113,22 @@ ${CODES.map((code) => `  ${code}: ${literal(remedyInWords(code))},\n`).join('')}
 export type ErrorCode = keyof typeof REMEDIES;
 `;
 
+/** The output fields that form a file, as the client needs them. */
+const fileFields = ({ data, mimeType, fileName }: NonNullable<ToolDefinition['raw']>) => ({
+  ...{ data, mimeType },
+  ...(fileName !== undefined && { fileName }),
+});
+
 function toolMethod({ tool, input, output, hasSecrets }: ClientTool): string {
   const { name, title, price, description, raw } = tool;
   const info = literal({ name, hasSecrets });
   const [result, run] =
     raw === undefined
       ? [`Result<${output}>`, `this.run<${output}>(${info}, input, options)`]
-      : [`FileResult<${output}>`, `this.runForFile<${output}>(${info}, ${literal(raw)}, input, options)`];
+      : [
+          `FileResult<${output}>`,
+          `this.runForFile<${output}>(${info}, ${literal(fileFields(raw))}, input, options)`,
+        ];
   return `${comment(`${title} (${creditsOf(price)}). ${description}`, '  ')}  ${camel(name)}(input: ${input}, options?: CallOptions): Promise<${result}> {
     return ${run};
   }
@@ -140,7 +149,7 @@ ${tools.map(({ tool, input, output }) => `  ${literal(tool.name)}: { input: ${in
 
 /** The fields that form the file of a tool, by the name of the tool. */
 export const JOB_FILES: Readonly<Record<string, FileFields>> = {
-${tools.flatMap(({ tool: { name, raw } }) => (raw === undefined ? [] : [`  ${literal(name)}: ${literal(raw)},\n`])).join('')}};
+${tools.flatMap(({ tool: { name, raw } }) => (raw === undefined ? [] : [`  ${literal(name)}: ${literal(fileFields(raw))},\n`])).join('')}};
 `;
 
 /** A class with a method for each tool. */
@@ -232,7 +241,7 @@ export function commandsFile({ tools }: Definitions): string {
     price: tool.price,
     description: tool.description,
     hasSecrets,
-    file: tool.raw ?? null,
+    file: tool.raw === undefined ? null : fileFields(tool.raw),
     // The command saves files, and has an option of the same name for the path.
     options: Object.entries(tool.input.properties)
       .filter(([name]) => tool.raw === undefined || name !== 'output')

@@ -53,6 +53,41 @@ export const headings = {
   description: `Headings h1 to h6 in the order of the document, at most ${MAX_HEADINGS}, including hidden ones.`,
 } as const;
 
+/** Output fields of a link of a page. */
+export const link = {
+  type: 'object',
+  properties: {
+    url: { type: 'string', description: 'Absolute URL without fragment.' },
+    text: {
+      type: 'string',
+      description: `Text of the first link to this URL that has text, cut at ${PART_CODE_POINTS} characters; empty if none has text.`,
+    },
+    internal: {
+      type: 'boolean',
+      description:
+        'Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`.',
+    },
+    nofollow: {
+      type: 'boolean',
+      description: 'Whether all links to this URL have `rel="nofollow"`.',
+    },
+  },
+  required: ['url', 'text', 'internal', 'nofollow'],
+  additionalProperties: false,
+} as const;
+
+export const LINKS_TEXT =
+  'Distinct http and https URLs of the `a` and `area` elements in document order, at most ' +
+  `${MAX_LINKS}. Relative URLs are resolved against the \`base\` element; a link with only a fragment, such as \`#top\`, is a link to the page itself. Invalid URLs and ` +
+  'URLs of more than 4096 characters are left out.';
+
+export const links = { type: 'array', items: link, description: LINKS_TEXT } as const;
+
+export const robots = {
+  type: ['string', 'null'],
+  description: 'Robots directives of the `meta` elements, joined by `, `; null if absent.',
+} as const;
+
 const property = { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] } as const;
 
 export const openGraph = {
@@ -81,3 +116,27 @@ export const wordCount = {
     'pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, ' +
     'which some pages use until their script runs, is ignored.',
 } as const;
+
+/** Output fields with the metadata of a page. */
+export const pageMetadata = {
+  title,
+  description: metaDescription,
+  canonical,
+  robots,
+  openGraph,
+  twitter,
+  headings,
+  wordCount,
+} as const;
+
+/** The names of `pageMetadata`. */
+export const PAGE_METADATA = [
+  'title',
+  'description',
+  'canonical',
+  'robots',
+  'openGraph',
+  'twitter',
+  'headings',
+  'wordCount',
+] as const;

@@ -1,13 +1,4 @@
-import {
-  canonical,
-  headings,
-  metaDescription,
-  openGraph,
-  PAGE_TEXT,
-  title,
-  twitter,
-  wordCount,
-} from '../formats/pageParts.ts';
+import { PAGE_METADATA, PAGE_TEXT, pageMetadata } from '../formats/pageParts.ts';
 import { checkSourceUrl, PAGE_ERRORS, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
@@ -30,29 +21,9 @@ export default defineTool({
     type: 'object',
     properties: {
       url: { type: 'string', description: 'URL of the page after redirects, without fragment.' },
-      title,
-      description: metaDescription,
-      canonical,
-      robots: {
-        type: ['string', 'null'],
-        description: 'Robots directives of the `meta` elements, joined by `, `; null if absent.',
-      },
-      openGraph,
-      twitter,
-      headings,
-      wordCount,
+      ...pageMetadata,
     },
-    required: [
-      'url',
-      'title',
-      'description',
-      'canonical',
-      'robots',
-      'openGraph',
-      'twitter',
-      'headings',
-      'wordCount',
-    ],
+    required: ['url', ...PAGE_METADATA],
     additionalProperties: false,
   },
   examples: [

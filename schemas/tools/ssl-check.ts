@@ -1,3 +1,4 @@
+import { certificate, issuerCertificate, validity } from '../formats/certificateFields.ts';
 import { parseHostPort } from '../formats/hostPort.ts';
 import { defineTool } from '../tool.ts';
 
@@ -5,25 +6,6 @@ export const HTTPS_PORT = 443;
 /** Time limits of the certificate check and of the cipher scan, in milliseconds. */
 export const CHECK_MS = 10_000;
 export const SCAN_MS = 25_000;
-
-const certificate = {
-  issuer: {
-    type: 'string',
-    description:
-      "Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`.",
-  },
-  subject: {
-    type: 'string',
-    description: 'Distinguished name of the subject in the format of RFC 4514; may be empty.',
-  },
-  validFrom: { type: 'string', format: 'date-time', description: 'Start of the validity period, ISO 8601.' },
-  validTo: { type: 'string', format: 'date-time', description: 'End of the validity period, ISO 8601.' },
-  serialNumber: { type: 'string', description: 'Serial number in hexadecimal.' },
-  fingerprint256: {
-    type: 'string',
-    description: 'SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons.',
-  },
-} as const;
 
 const leaf = {
   issuer: 'CN=Example CA,O=Example,C=US',
@@ -99,27 +81,7 @@ export default defineTool({
         description: 'The checked host: lower case, internationalised labels as `xn--…`, without the port.',
       },
       ...certificate,
-      daysRemaining: {
-        type: 'integer',
-        description: 'Whole days until the certificate expires, rounded down; negative when it has expired.',
-      },
-      lifetimeDays: {
-        type: 'integer',
-        description:
-          'Whole days from `validFrom` to `validTo`, such as 90, 47 or 6. A certificate whose last second is 23:59:59 counts its last day.',
-      },
-      renewalDue: {
-        type: 'boolean',
-        description:
-          'Whether the certificate should have been renewed by now, by its own lifetime: less than a third of it remains, or less than half ' +
-          'of a lifetime below 10 days, the times at which ACME clients renew; also true when it has expired.',
-      },
-      subjectAlternativeNames: {
-        type: 'array',
-        items: { type: 'string' },
-        description:
-          'All DNS names and IP addresses in the subject alternative names, in the order of the certificate.',
-      },
+      ...validity,
       chainValid: {
         type: 'boolean',
         description:
@@ -151,12 +113,7 @@ export default defineTool({
         description:
           'Issuer certificates presented by the server, each of which signed the previous certificate. An ' +
           'omitted trusted root is added. Issuers that are not permitted to sign certificates are also listed; `chainError` then has the reason.',
-        items: {
-          type: 'object',
-          properties: certificate,
-          required: ['issuer', 'subject', 'validFrom', 'validTo', 'serialNumber', 'fingerprint256'],
-          additionalProperties: false,
-        },
+        items: issuerCertificate,
       },
       chainTruncated: {
         type: 'boolean',

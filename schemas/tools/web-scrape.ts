@@ -2,8 +2,8 @@ import { maxAge } from '../formats/maxAge.ts';
 import {
   canonical,
   headings,
+  links,
   MAX_IMAGES,
-  MAX_LINKS,
   metaDescription,
   openGraph,
   PAGE_TEXT,
@@ -96,34 +96,7 @@ export default defineTool({
       metaDescription,
       canonical,
       headings,
-      links: {
-        type: 'array',
-        items: {
-          type: 'object',
-          properties: {
-            url: { type: 'string', description: 'Absolute URL without fragment.' },
-            text: {
-              type: 'string',
-              description: `Text of the first link to this URL that has text, cut at ${PART_CODE_POINTS} characters; empty if none has text.`,
-            },
-            internal: {
-              type: 'boolean',
-              description:
-                'Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`.',
-            },
-            nofollow: {
-              type: 'boolean',
-              description: 'Whether all links to this URL have `rel="nofollow"`.',
-            },
-          },
-          required: ['url', 'text', 'internal', 'nofollow'],
-          additionalProperties: false,
-        },
-        description:
-          'Distinct http and https URLs of the `a` and `area` elements in document order, at most ' +
-          `${MAX_LINKS}. Relative URLs are resolved against the \`base\` element; a link with only a fragment, such as \`#top\`, is a link to the page itself. Invalid URLs and ` +
-          'URLs of more than 4096 characters are left out.',
-      },
+      links,
       images: {
         type: 'array',
         items: {

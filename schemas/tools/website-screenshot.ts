@@ -1,3 +1,4 @@
+import { also, alsoFields, PARTS } from '../formats/also.ts';
 import { exampleFile } from '../formats/exampleFile.ts';
 import { maxAge } from '../formats/maxAge.ts';
 import { checkPicture, heightField, PICTURE_INPUT, PICTURE_OUTPUT, widthField } from '../formats/picture.ts';
@@ -92,6 +93,7 @@ export default defineTool({
         description:
           'Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.',
       },
+      also,
       maxAge,
     },
     required: ['url'],
@@ -117,6 +119,7 @@ export default defineTool({
         description:
           'Number of requests that were blocked because they were for ads or trackers, or because their target is not public.',
       },
+      ...alsoFields,
     },
     required: [
       'fileBase64',
@@ -128,6 +131,7 @@ export default defineTool({
       'finalUrl',
       'statusCode',
       'blockedRequestCount',
+      ...PARTS,
     ],
     additionalProperties: false,
   },
@@ -144,6 +148,10 @@ export default defineTool({
         finalUrl: 'https://example.com/',
         statusCode: 200,
         blockedRequestCount: 0,
+        text: null,
+        links: null,
+        metadata: null,
+        certificate: null,
       },
     },
   ],
@@ -164,5 +172,5 @@ export default defineTool({
       .map((name) => ({ pointer: `/headers/${name}`, message: 'cannot be set' })),
     ...checkPicture(picture),
   ],
-  raw: { data: 'fileBase64', mimeType: 'mimeType' },
+  raw: { data: 'fileBase64', mimeType: 'mimeType', jsonOnly: PARTS },
 });

@@ -1151,10 +1151,89 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     """Whether a page with a status code from 400 is refused with `target_failed` instead of captured. A refused call is not charged."""
     hideOverlays: bool
     """Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."""
+    also: List[Literal["text", "links", "metadata", "certificate"]]
+    """What to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`."""
     maxAge: int
     """Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls."""
     output: Literal["base64", "link"]
     """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
+
+
+class WebsiteScreenshotOutputLinksItem(TypedDict):
+    url: str
+    """Absolute URL without fragment."""
+    text: str
+    """Text of the first link to this URL that has text, cut at 1000 characters; empty if none has text."""
+    internal: bool
+    """Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`."""
+    nofollow: bool
+    """Whether all links to this URL have `rel="nofollow"`."""
+
+
+class WebsiteScreenshotOutputMetadataHeadingsItem(TypedDict):
+    level: int
+    """1 for `h1`, to 6 for `h6`."""
+    text: str
+    """Text of the heading, cut at 1000 characters."""
+
+
+class WebsiteScreenshotOutputMetadata(TypedDict):
+    title: Union[str, None]
+    """Text of the first `title` element, cut at 5000 characters; null if absent."""
+    description: Union[str, None]
+    """Meta description, cut at 5000 characters; null if absent."""
+    canonical: Union[str, None]
+    """Canonical URL declared by a `link` element, as an absolute URL; null if absent."""
+    robots: Union[str, None]
+    """Robots directives of the `meta` elements, joined by `, `; null if absent."""
+    openGraph: Dict[str, Union[str, List[str]]]
+    """Values of the `og:` properties by their full name in lower case, such as `og:title`. A property that occurs several times is an array of its values in document order. At most 1000 values."""
+    twitter: Dict[str, Union[str, List[str]]]
+    """Values of the `twitter:` properties by their full name in lower case, such as `twitter:card`. A property that occurs several times is an array of its values in document order. At most 1000 values."""
+    headings: List["WebsiteScreenshotOutputMetadataHeadingsItem"]
+    """Headings h1 to h6 in the order of the document, at most 5000, including hidden ones."""
+    wordCount: int
+    """Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese, Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by attributes, `style` attributes or simple rules in `style` elements are not counted; media queries are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages use until their script runs, is ignored."""
+
+
+class WebsiteScreenshotOutputCertificateChainItem(TypedDict):
+    issuer: str
+    """Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`."""
+    subject: str
+    """Distinguished name of the subject in the format of RFC 4514; may be empty."""
+    validFrom: str
+    """Start of the validity period, ISO 8601."""
+    validTo: str
+    """End of the validity period, ISO 8601."""
+    serialNumber: str
+    """Serial number in hexadecimal."""
+    fingerprint256: str
+    """SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons."""
+
+
+class WebsiteScreenshotOutputCertificate(TypedDict):
+    issuer: str
+    """Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`; attributes of unknown types look like `1.2.3.4=#0C0141`."""
+    subject: str
+    """Distinguished name of the subject in the format of RFC 4514; may be empty."""
+    validFrom: str
+    """Start of the validity period, ISO 8601."""
+    validTo: str
+    """End of the validity period, ISO 8601."""
+    serialNumber: str
+    """Serial number in hexadecimal."""
+    fingerprint256: str
+    """SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons."""
+    daysRemaining: int
+    """Whole days until the certificate expires, rounded down; negative when it has expired."""
+    lifetimeDays: int
+    """Whole days from `validFrom` to `validTo`, such as 90, 47 or 6. A certificate whose last second is 23:59:59 counts its last day."""
+    renewalDue: bool
+    """Whether the certificate should have been renewed by now, by its own lifetime: less than a third of it remains, or less than half of a lifetime below 10 days, the times at which ACME clients renew; also true when it has expired."""
+    subjectAlternativeNames: List[str]
+    """All DNS names and IP addresses in the subject alternative names, in the order of the certificate."""
+    chain: List["WebsiteScreenshotOutputCertificateChainItem"]
+    """Certificates of the issuers with which the browser has verified it, each of which signed the one before."""
 
 
 class WebsiteScreenshotOutput(TypedDict):
@@ -1178,6 +1257,14 @@ class WebsiteScreenshotOutput(TypedDict):
     """HTTP status code of the captured page; null if no response gave one, as for a `blob:` URL."""
     blockedRequestCount: int
     """Number of requests that were blocked because they were for ads or trackers, or because their target is not public."""
+    text: Union[str, None]
+    """Only with `also: ["text"]`, else null: visible text, with one line for each block. It is cut between words at 50000 characters (code points)."""
+    links: Union[List["WebsiteScreenshotOutputLinksItem"], None]
+    """Only with `also: ["links"]`, else null. Distinct http and https URLs of the `a` and `area` elements in document order, at most 10000. Relative URLs are resolved against the `base` element; a link with only a fragment, such as `#top`, is a link to the page itself. Invalid URLs and URLs of more than 4096 characters are left out."""
+    metadata: Union["WebsiteScreenshotOutputMetadata", None]
+    """Only with `also: ["metadata"]`, else null: what the page says of itself to search engines and link previews."""
+    certificate: Union["WebsiteScreenshotOutputCertificate", None]
+    """Only with `also: ["certificate"]`, else null: the certificate of the connection over which the page came, which the browser has accepted. Also null for a page without TLS."""
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]

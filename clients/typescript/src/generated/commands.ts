@@ -1286,6 +1286,14 @@ export const COMMANDS: readonly Command[] = [
         "about": "Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."
       },
       {
+        "field": "also",
+        "kind": "list",
+        "isRequired": false,
+        "isSecret": false,
+        "fallback": "[]",
+        "about": "What to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`."
+      },
+      {
         "field": "maxAge",
         "kind": "integer",
         "isRequired": false,

@@ -1362,6 +1362,14 @@ export interface WebsiteScreenshotInput {
    */
   hideOverlays?: boolean | undefined;
   /**
+   * What to return beside the picture, from the same load and for the same price. Text, links and
+   * metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of
+   * the page, after its scripts have run. They are fields of the JSON; a response that is the picture
+   * itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then
+   * `source_too_large`. Default: [].
+   */
+  also?: readonly ("text" | "links" | "metadata" | "certificate")[] | undefined;
+  /**
    * Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the
    * account with `maxAge` and otherwise the same input has given such a result, the response is that
    * result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept,
@@ -1399,6 +1407,124 @@ export interface WebsiteScreenshotOutput {
    * is not public.
    */
   blockedRequestCount: number;
+  /**
+   * Only with `also: ["text"]`, else null: visible text, with one line for each block. It is cut between
+   * words at 50000 characters (code points).
+   */
+  text: string | null;
+  /**
+   * Only with `also: ["links"]`, else null. Distinct http and https URLs of the `a` and `area` elements
+   * in document order, at most 10000. Relative URLs are resolved against the `base` element; a link with
+   * only a fragment, such as `#top`, is a link to the page itself. Invalid URLs and URLs of more than
+   * 4096 characters are left out.
+   */
+  links: {
+    /** Absolute URL without fragment. */
+    url: string;
+    /** Text of the first link to this URL that has text, cut at 1000 characters; empty if none has text. */
+    text: string;
+    /** Whether the link leads to the host of `finalUrl`, ignoring scheme, port and a leading `www.`. */
+    internal: boolean;
+    /** Whether all links to this URL have `rel="nofollow"`. */
+    nofollow: boolean;
+  }[] | null;
+  /**
+   * Only with `also: ["metadata"]`, else null: what the page says of itself to search engines and link
+   * previews.
+   */
+  metadata: {
+    /** Text of the first `title` element, cut at 5000 characters; null if absent. */
+    title: string | null;
+    /** Meta description, cut at 5000 characters; null if absent. */
+    description: string | null;
+    /** Canonical URL declared by a `link` element, as an absolute URL; null if absent. */
+    canonical: string | null;
+    /** Robots directives of the `meta` elements, joined by `, `; null if absent. */
+    robots: string | null;
+    /**
+     * Values of the `og:` properties by their full name in lower case, such as `og:title`. A property that
+     * occurs several times is an array of its values in document order. At most 1000 values.
+     */
+    openGraph: Record<string, string | string[]>;
+    /**
+     * Values of the `twitter:` properties by their full name in lower case, such as `twitter:card`. A
+     * property that occurs several times is an array of its values in document order. At most 1000 values.
+     */
+    twitter: Record<string, string | string[]>;
+    /** Headings h1 to h6 in the order of the document, at most 5000, including hidden ones. */
+    headings: {
+      /** 1 for `h1`, to 6 for `h6`. */
+      level: number;
+      /** Text of the heading, cut at 1000 characters. */
+      text: string;
+    }[];
+    /**
+     * Number of words in the visible text, by the Unicode rules (UAX 29, with dictionaries for Chinese,
+     * Japanese, Thai and similar scripts). Scripts, styles, `noscript`, templates, and content hidden by
+     * attributes, `style` attributes or simple rules in `style` elements are not counted; media queries
+     * are evaluated for a viewport of 1440 x 900 pixels. Content hidden by external style sheets or by
+     * rules for states such as `:hover` is counted. A style that hides `html` or `body`, which some pages
+     * use until their script runs, is ignored.
+     */
+    wordCount: number;
+  } | null;
+  /**
+   * Only with `also: ["certificate"]`, else null: the certificate of the connection over which the page
+   * came, which the browser has accepted. Also null for a page without TLS.
+   */
+  certificate: {
+    /**
+     * Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`;
+     * attributes of unknown types look like `1.2.3.4=#0C0141`.
+     */
+    issuer: string;
+    /** Distinguished name of the subject in the format of RFC 4514; may be empty. */
+    subject: string;
+    /** Start of the validity period, ISO 8601. */
+    validFrom: string;
+    /** End of the validity period, ISO 8601. */
+    validTo: string;
+    /** Serial number in hexadecimal. */
+    serialNumber: string;
+    /** SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons. */
+    fingerprint256: string;
+    /** Whole days until the certificate expires, rounded down; negative when it has expired. */
+    daysRemaining: number;
+    /**
+     * Whole days from `validFrom` to `validTo`, such as 90, 47 or 6. A certificate whose last second is
+     * 23:59:59 counts its last day.
+     */
+    lifetimeDays: number;
+    /**
+     * Whether the certificate should have been renewed by now, by its own lifetime: less than a third of
+     * it remains, or less than half of a lifetime below 10 days, the times at which ACME clients renew;
+     * also true when it has expired.
+     */
+    renewalDue: boolean;
+    /** All DNS names and IP addresses in the subject alternative names, in the order of the certificate. */
+    subjectAlternativeNames: string[];
+    /**
+     * Certificates of the issuers with which the browser has verified it, each of which signed the one
+     * before.
+     */
+    chain: {
+      /**
+       * Distinguished name of the issuer in the format of RFC 4514, such as `CN=R11,O=Let's Encrypt,C=US`;
+       * attributes of unknown types look like `1.2.3.4=#0C0141`.
+       */
+      issuer: string;
+      /** Distinguished name of the subject in the format of RFC 4514; may be empty. */
+      subject: string;
+      /** Start of the validity period, ISO 8601. */
+      validFrom: string;
+      /** End of the validity period, ISO 8601. */
+      validTo: string;
+      /** Serial number in hexadecimal. */
+      serialNumber: string;
+      /** SHA-256 fingerprint of the certificate, as hexadecimal bytes separated by colons. */
+      fingerprint256: string;
+    }[];
+  } | null;
   /**
    * Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can
    * download the file.

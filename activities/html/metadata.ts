@@ -1,0 +1,13 @@
+import { MAX_HEADINGS } from '../../schemas/formats/pageParts.ts';
+import type { LoadedPage } from './load.ts';
+import { readMeta } from './meta.ts';
+import { findHeadings } from './outline.ts';
+import { pageText } from './text.ts';
+import { countWords } from './words.ts';
+
+/** Returns what a page says of itself to search engines and link previews, with its headings and the number of its words. */
+export const readMetadata = (page: LoadedPage) => ({
+  ...readMeta(page),
+  headings: findHeadings(page, MAX_HEADINGS),
+  wordCount: countWords(pageText(page)),
+});
