@@ -75,6 +75,10 @@ type Result[T any] struct {
 	IdempotencyKey string
 	// Replayed is true if the result is that of an earlier attempt or call with the same key.
 	Replayed bool
+	// ReusedFrom is the id of the earlier call whose result this is, because of MaxAge, at no cost, and Age how old it is. Empty if
+	// the tool ran for this call.
+	ReusedFrom string
+	Age        time.Duration
 }
 
 // Fault is one fault of the input.
@@ -115,7 +119,12 @@ func (e *ConnectionError) Unwrap() error { return e.Err }
 // Ptr returns a pointer to a value, for optional fields.
 func Ptr[T any](value T) *T { return &value }
 
-func decodeFile(data string) ([]byte, error) { return base64.StdEncoding.DecodeString(data) }
+func decodeFile(data string) ([]byte, error) {
+	if data == "" {
+		return nil, errors.New("the file is not in the result: download it from FileUrl")
+	}
+	return base64.StdEncoding.DecodeString(data)
+}
 
 // Codes of errors after which the same call may succeed within seconds.
 var transient = map[string]bool{
@@ -139,20 +148,28 @@ type attempt struct {
 	retryAfter time.Duration
 }
 
-func (c *Client) send(ctx context.Context, tool string, body []byte, options CallOptions, key string) attempt {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.BaseURL+"/api/v1/tools/"+tool, bytes.NewReader(body))
+// A request that may be repeated.
+type outgoing struct {
+	method, path string
+	headers      map[string]string
+	body         []byte
+	// Empty for requests that are no calls.
+	key        string
+	hasSecrets bool
+}
+
+func (c *Client) send(ctx context.Context, out outgoing) attempt {
+	request, err := http.NewRequestWithContext(ctx, out.method, c.BaseURL+out.path, bytes.NewReader(out.body))
 	if err != nil {
 		return attempt{err: err}
 	}
 	request.Header.Set("Authorization", "Bearer "+c.APIKey)
-	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
-	request.Header.Set("Idempotency-Key", key)
-	if options.MaxCredits != nil {
-		request.Header.Set("X-Max-Credits", strconv.Itoa(*options.MaxCredits))
+	for name, value := range out.headers {
+		request.Header.Set(name, value)
 	}
 	lost := func(err error) attempt {
-		return attempt{err: &ConnectionError{err, key}, mayRetry: ctx.Err() == nil, uncertain: true}
+		return attempt{err: &ConnectionError{err, out.key}, mayRetry: ctx.Err() == nil, uncertain: true}
 	}
 	response, err := c.HTTP.Do(request)
 	if err != nil {
@@ -163,7 +180,8 @@ func (c *Client) send(ctx context.Context, tool string, body []byte, options Cal
 	if err != nil {
 		return lost(err)
 	}
-	if response.StatusCode == http.StatusOK && json.Valid(content) {
+	isJSON := response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated
+	if (isJSON && json.Valid(content)) || response.StatusCode == http.StatusNoContent {
 		return attempt{headers: response.Header, body: content}
 	}
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
@@ -178,14 +196,14 @@ func (c *Client) send(ctx context.Context, tool string, body []byte, options Cal
 	return failed
 }
 
-// sendWithRetries repeats the call with the same key, so that it runs once and is charged once. The service stores no calls with
+// sendWithRetries repeats a call with the same key, so that it runs once and is charged once. The service stores no calls with
 // secrets and rejects a key that it has seen, until it detects that the connection of the earlier attempt was lost.
-func (c *Client) sendWithRetries(ctx context.Context, tool string, hasSecrets bool, body []byte, options CallOptions, key string) attempt {
+func (c *Client) sendWithRetries(ctx context.Context, out outgoing) attempt {
 	uncertain := false
 	for number := 0; ; number++ {
-		result := c.send(ctx, tool, body, options, key)
+		result := c.send(ctx, out)
 		var problem *APIError
-		freed := hasSecrets && uncertain && errors.As(result.err, &problem) && problem.Code == "idempotency_key_used"
+		freed := out.hasSecrets && uncertain && errors.As(result.err, &problem) && problem.Code == "idempotency_key_used"
 		if result.err == nil || number >= c.MaxRetries || !(result.mayRetry || freed) {
 			return result
 		}
@@ -219,7 +237,11 @@ func call[T any](ctx context.Context, c *Client, tool string, hasSecrets bool, i
 	if err != nil {
 		return nil, err
 	}
-	sent := c.sendWithRetries(ctx, tool, hasSecrets, body, options, key)
+	headers := map[string]string{"Content-Type": "application/json", "Idempotency-Key": key}
+	if options.MaxCredits != nil {
+		headers["X-Max-Credits"] = strconv.Itoa(*options.MaxCredits)
+	}
+	sent := c.sendWithRetries(ctx, outgoing{http.MethodPost, "/api/v1/tools/" + tool, headers, body, key, hasSecrets})
 	if sent.err != nil {
 		return nil, sent.err
 	}
@@ -231,8 +253,11 @@ func call[T any](ctx context.Context, c *Client, tool string, hasSecrets bool, i
 	result.Cost, _ = strconv.Atoi(sent.headers.Get("X-Credits-Cost"))
 	result.Charged, _ = strconv.Atoi(sent.headers.Get("X-Credits-Charged"))
 	result.Left, _ = strconv.Atoi(sent.headers.Get("X-Credits-Remaining"))
+	result.ReusedFrom = sent.headers.Get("X-Result-From")
+	seconds, _ := strconv.Atoi(sent.headers.Get("Age"))
+	result.Age = time.Duration(seconds) * time.Second
 	// A replay under the client's own key is the result of an earlier attempt of the same call, which was charged.
-	if result.Replayed && options.IdempotencyKey == "" {
+	if result.Replayed && options.IdempotencyKey == "" && result.ReusedFrom == "" {
 		result.Charged = result.Cost
 	}
 	return result, nil

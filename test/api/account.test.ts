@@ -109,6 +109,7 @@ test('a charged call appears in the call list, the ledger and the event list', a
     state: 'charged',
     code: null,
     keyPrefix: account.toolsKey.slice(0, 9),
+    resultFrom: null,
   });
   t.regex(String(startedAt), TIME);
   t.true(Number.isInteger(durationMs));
@@ -164,6 +165,7 @@ test('a failed call, a refused call and a running call appear in the call list',
     startedAt: startedAt.toISOString(),
     keyPrefix: null,
     phases: null,
+    resultFrom: null,
   };
   for (const [state, code] of [
     ['refunded', 'target_failed'],

@@ -45,7 +45,14 @@ func main() {
 	code, _ := client.QrGenerate(ctx, utilitytools.QrGenerateInput{Text: "abc", Size: utilitytools.Ptr(100)})
 	file, _ := code.Output.File()
 	fmt.Printf("%x\\n", file[:4])
-	_, err := client.HashText(ctx, utilitytools.HashTextInput{Algorithm: utilitytools.Ptr("md6")})
+	uploaded, _ := client.Upload(ctx, "Näher.png", file)
+	input2 := utilitytools.WatermarkImageInput{FileUrl: uploaded.ID, Text: "a", Output: utilitytools.Ptr("link")}
+	drawn, _ := client.WatermarkImage(ctx, input2)
+	_, linked := drawn.Output.File()
+	fmt.Println(uploaded.Type, drawn.Output.FileName, linked, client.DeleteFile(ctx, uploaded.ID))
+	_, err := client.WatermarkImage(ctx, input2)
+	fmt.Println(codeOf(err))
+	_, err = client.HashText(ctx, utilitytools.HashTextInput{Algorithm: utilitytools.Ptr("md6")})
 	fmt.Println(codeOf(err))
 	_, err = client.HashText(ctx, input, utilitytools.CallOptions{MaxCredits: utilitytools.Ptr(0)})
 	fmt.Println(codeOf(err))
@@ -92,7 +99,7 @@ test('the Go client passes go vet, and calls the service as its README shows', a
   await run('vet', 'program', 'utilitytools');
   t.is(
     await run('run', '.'),
-    `${ABC} 1 99 true 0\n89504e47\ninvalid_input\nprice_above_max\ninvalid_api_key\ntrue\n`,
+    `${ABC} 1 99 true 0\n89504e47\nimage/png Näher.png the file is not in the result: download it from FileUrl <nil>\nnot_found\ninvalid_input\nprice_above_max\ninvalid_api_key\ntrue\n`,
   );
   const [snippet] = snippetsOf(await readFile(project('clients/go/README.md'), 'utf8')).filter(
     ({ language }) => language === 'go',

@@ -54,7 +54,11 @@ def sync() -> Dict[str, Any]:
         again = client.hash_text(ABC, idempotency_key=result.idempotency_key)
         qr = client.qr_generate({"text": "abc"})
         with tempfile.TemporaryDirectory() as folder:
-            assert qr.file.save(folder).read_bytes() == qr.file.content
+            saved = qr.file.save(folder)
+            assert saved.read_bytes() == qr.file.content
+            uploaded = client.files.upload(saved)
+        assert client.files.get(uploaded["id"])["type"] == "image/png"
+        client.files.delete(uploaded["id"])
         account.revoke_key(account.create_key({"name": "temporary", "scopes": ["tools"]})["id"])
         try:
             client.ping({"host": "10.0.0.1"})
@@ -93,6 +97,9 @@ async def with_asyncio() -> Dict[str, Any]:
             result = await client.hash_text(ABC)
             again = await client.hash_text(ABC, idempotency_key=result.idempotency_key)
             qr = await client.qr_generate({"text": "abc"})
+            uploaded = await client.files.upload(qr.file.content, "Näher.png")
+            assert (await client.files.get(uploaded["id"]))["type"] == "image/png"
+            await client.files.delete(uploaded["id"])
             await account.revoke_key((await account.create_key({"name": "temporary", "scopes": ["tools"]}))["id"])
             try:
                 await client.ping({"host": "10.0.0.1"})

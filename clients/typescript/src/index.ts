@@ -17,5 +17,5 @@ export type { JobTypes } from './generated/tools.ts';
 export type * from './generated/types.ts';
 export type { JobOf, JobOptions, JobOutput, JobResult, Jobs, JobTool } from './jobs.ts';
 export type { CallOptions, ClientOptions, RequestOptions, Retry } from './options.ts';
-export type { Credits, FileResult, Result, ToolFile } from './result.ts';
+export type { Credits, FileResult, Result, ReusedResult, ToolFile } from './result.ts';
 export { type Delivery as WebhookDelivery, verifyWebhook } from './webhooks.ts';

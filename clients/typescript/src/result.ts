@@ -34,6 +34,14 @@ export interface Result<T> {
   idempotencyKey: string | null;
   /** True if the result is that of an earlier attempt or call with the same key. */
   replayed: boolean;
+  /** The earlier call whose result this is, because of `maxAge`, at no cost; null if the tool ran for this call. */
+  reused: ReusedResult | null;
+}
+
+/** The earlier call that gave a result. */
+export interface ReusedResult {
+  callId: string;
+  ageSeconds: number;
 }
 
 /** The result of a tool that creates a file. */
@@ -91,6 +99,11 @@ const numberOf = (headers: Headers, name: string): number | null => {
   return text === null || text === '' ? null : Number(text);
 };
 
+function reusedOf(headers: Headers): ReusedResult | null {
+  const callId = headers.get('X-Result-From');
+  return callId === null ? null : { callId, ageSeconds: numberOf(headers, 'Age') ?? 0 };
+}
+
 /**
  * Credits of the call. The service reports 0 for a replay; a replay under the client's own key is the result of an earlier
  * attempt of the same call, which was charged.
@@ -112,13 +125,15 @@ export function resultOf<T>(
   ownKey: boolean,
 ): Result<T> {
   const replayed = headers.get('Idempotent-Replayed') === 'true';
+  const reused = reusedOf(headers);
   // The service guarantees the schema of a success.
   const output: T = JSON.parse(body);
   return {
     output,
-    credits: creditsOf(headers, replayed && ownKey),
+    credits: creditsOf(headers, replayed && ownKey && reused === null),
     requestId: headers.get('X-Request-Id') ?? '',
     idempotencyKey,
     replayed,
+    reused,
   };
 }

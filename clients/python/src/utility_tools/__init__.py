@@ -11,15 +11,17 @@ from ._errors import (
     UtilityToolsError,
     WebhookVerificationError,
 )
+from ._files import AsyncFiles, Files
 from ._jobs import AsyncJobs, Jobs
 from ._remedies import ErrorCode
-from ._result import Credits, FileResult, JobResult, Result, ToolFile
+from ._result import Credits, FileResult, JobResult, Result, ReusedResult, ToolFile
 from ._webhooks import verify_webhook
 
 __all__ = [
     "ApiConnectionError",
     "ApiError",
     "ApiTimeoutError",
+    "AsyncFiles",
     "AsyncJobs",
     "AsyncUtilityTools",
     "AsyncUtilityToolsAccount",
@@ -27,9 +29,11 @@ __all__ = [
     "ErrorCode",
     "Fault",
     "FileResult",
+    "Files",
     "JobResult",
     "Jobs",
     "Result",
+    "ReusedResult",
     "ToolFile",
     "UtilityTools",
     "UtilityToolsAccount",

@@ -6,6 +6,7 @@ import uuid
 from types import TracebackType
 from typing import Any, Dict, Optional, Tuple, Type
 
+from ._files import AsyncFiles, Files
 from ._jobs import AsyncJobs, Jobs
 from ._result import CallOptions, FileFields, FileResult, Result, ToolInfo, result_of, with_file
 from ._retries import Request, settings_of
@@ -58,6 +59,8 @@ class UtilityTools(ToolMethods):
         self._transport = Transport(
             settings_of(api_key, _KEY, base_url, max_retries, retry_delay, timeout)
         )
+        self.files = Files(self._transport)
+        """Uploaded files, whose ids every field `fileUrl` takes."""
         self.jobs = Jobs(self._transport)
         """Calls that run later and whose results wait for you."""
 
@@ -105,6 +108,8 @@ class AsyncUtilityTools(AsyncToolMethods):
         self._transport = AsyncTransport(
             settings_of(api_key, _KEY, base_url, max_retries, retry_delay, timeout)
         )
+        self.files = AsyncFiles(self._transport)
+        """Uploaded files, whose ids every field `fileUrl` takes."""
         self.jobs = AsyncJobs(self._transport)
         """Calls that run later and whose results wait for you."""
 

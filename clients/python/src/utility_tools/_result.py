@@ -63,15 +63,31 @@ class Credits:
 
 
 @dataclass(frozen=True)
+class ReusedResult:
+    """The earlier call that gave a result."""
+
+    call_id: str
+    age_seconds: int
+
+
+@dataclass(frozen=True)
 class ToolFile:
     """A file that a tool created."""
 
     content: bytes = field(repr=False)
+    """Empty if the call asked for the address of the file instead."""
     mime_type: str
     name: str
+    url: Optional[str] = None
+    """The address of the file, for 24 hours, if the call asked for it: `"output": "link"`."""
 
     def save(self, path: Union[str, os.PathLike[str]]) -> Path:
-        """Saves the file under this path, or in this folder under the name that the service suggests. Returns the path."""
+        """Saves the file under this path, or in this folder under the name that the service suggests. Returns the path.
+
+        Raises ValueError if the file is not in the result.
+        """
+        if self.url is not None:
+            raise ValueError(f"The file is not in the result. Download it from {self.url}.")
         target = Path(path)
         if target.is_dir():
             target = target / Path(self.name).name
@@ -92,6 +108,8 @@ class Result(Generic[T]):
     """Repeating the call with this key within 24 hours returns the same result at no cost. None if none was sent."""
     replayed: bool
     """True if the result is that of an earlier attempt or call with the same key."""
+    reused: Optional[ReusedResult]
+    """The earlier call whose result this is, because of `maxAge`, at no cost; None if the tool ran for this call."""
 
     def __repr__(self) -> str:
         """Shows all fields, with long texts of the output shortened."""
@@ -122,9 +140,12 @@ def result_of(response: httpx.Response, idempotency_key: Optional[str], own_key:
     headers = response.headers
     replayed = headers.get("Idempotent-Replayed") == "true"
     cost = int(headers.get("X-Credits-Cost", "0"))
+    source = headers.get("X-Result-From")
+    reused = None if source is None else ReusedResult(source, int(headers.get("Age", "0")))
     # The service reports 0 for a replay; a replay under the client's own key is the result of an earlier attempt of the
     # same call, which was charged.
-    charged = cost if replayed and own_key else int(headers.get("X-Credits-Charged", cost))
+    is_charged_replay = replayed and own_key and reused is None
+    charged = cost if is_charged_replay else int(headers.get("X-Credits-Charged", cost))
     left = headers.get("X-Credits-Remaining")
     return Result(
         output=response.json(),
@@ -132,6 +153,7 @@ def result_of(response: httpx.Response, idempotency_key: Optional[str], own_key:
         request_id=headers.get("X-Request-Id", ""),
         idempotency_key=idempotency_key,
         replayed=replayed,
+        reused=reused,
     )
 
 
@@ -140,10 +162,10 @@ def _file_of(output: Any, tool: ToolInfo, fields: FileFields) -> ToolFile:
     name = None if fields.file_name is None else output[fields.file_name]
     data = output[fields.data]
     return ToolFile(
-        # Empty if the call asked for the address of the file instead.
         content=b"" if data is None else base64.b64decode(data),
         mime_type=mime_type,
         name=name or f"{tool.name}.{_EXTENSIONS.get(mime_type, 'bin')}",
+        url=output.get("fileUrl"),
     )
 
 

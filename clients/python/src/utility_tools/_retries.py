@@ -106,7 +106,9 @@ def arguments_of(request: Request, settings: Settings) -> Dict[str, Any]:
         "url": settings.base_url + request.path,
         "headers": {**request.headers, "Accept": request.accept, "Authorization": settings.authorization},
     }
-    if request.body is not None:
+    if isinstance(request.body, bytes):
+        arguments["content"] = request.body
+    elif request.body is not None:
         arguments["json"] = request.body
     return arguments
 
