@@ -96,7 +96,17 @@ test('the command lists every tool, and the help of a tool its fields', async (t
   for (const [name, tool] of await loadRegistry()) {
     t.true(out.includes(`  ${name} `), name);
     const help = (await command(name, '--help')).out;
-    for (const other of ['login', 'balance', 'calls', 'jobs', 'result', 'cancel', 'listen', 'completion'])
+    for (const other of [
+      'login',
+      'balance',
+      'calls',
+      'jobs',
+      'result',
+      'cancel',
+      'batch',
+      'listen',
+      'completion',
+    ])
       t.regex(out, new RegExp(`^ {2}${other}`, 'm'));
     for (const option of COMMANDS.find((it) => it.name === name)?.options ?? []) {
       t.true(Object.hasOwn(tool.input.properties, option.field));

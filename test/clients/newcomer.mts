@@ -55,6 +55,32 @@ const forged = await failure(verifyWebhook({ ...delivery, body: `${delivery.body
 
 // @ts-expect-error: there is no such tool.
 const noTool = await codeOf(client.jobs.create('hash-txt', input));
+const batch = await client.batches.create('hash-text', [{ text: 'abc' }, { text: 'def' }, { text: 'ghi' }], {
+  maxCredits: 1,
+});
+// @ts-expect-error: the inputs are those of the tool.
+const wrongRow = await codeOf(client.batches.create('hash-text', [{ txt: 'abc' }]));
+const { pauseReason } = await client.batches.wait(batch.id);
+await client.batches.resume(batch.id, { maxCredits: 3 });
+const { state } = await client.batches.wait(batch.id);
+const rows: number[] = [];
+for await (const { row } of client.batches.results(batch.id)) rows.push(row);
+const later: number[] = [];
+for await (const { row } of client.batches.results(batch.id, { after: 1 })) later.push(row);
+const file = new Blob(['{"id": "a", "tool": "hash-text", "input": {"text": "abc"}}\n']);
+const other = await client.batches.createFromFile(file, 'application/x-ndjson');
+await client.batches.wait(other.id);
+const ids: (string | null)[] = [];
+for await (const row of client.batches.results(other.id, { order: 'completion' })) ids.push(row.id);
+const batchOutcome = [
+  pauseReason,
+  state,
+  rows,
+  later,
+  ids[0],
+  (await client.batches.manifest(other.id)).credits,
+];
+
 const headOf = (file: ToolFile | null): string =>
   [...(file?.bytes().subarray(0, 4) ?? [])].map((byte) => byte.toString(16)).join('');
 
@@ -78,6 +104,8 @@ console.log(
     calls,
     statement: (await account.statement()).split('\r\n')[0],
     job: headOf((await client.jobs.wait(await client.jobs.create('qr-generate', { text: 'abc' }))).file),
+    batch: batchOutcome,
+    wrongRow,
     event: event.event,
     noTool,
     forged: forged instanceof Error ? forged.name : '',

@@ -79,6 +79,7 @@ def sync() -> Dict[str, Any]:
                 "calls": sum(1 for _ in account.list_calls({"limit": 1})),
                 "statement": account.statement().split("\r\n")[0],
                 "job": head(client.jobs.wait(client.jobs.create("qr-generate", {"text": "abc"}))),
+                "batch": batch(client),
             },
         )
 
@@ -121,8 +122,50 @@ async def with_asyncio() -> Dict[str, Any]:
                     "calls": len([call["id"] async for call in account.list_calls({"limit": 1})]),
                     "statement": (await account.statement()).split("\r\n")[0],
                     "job": head(await client.jobs.wait(await client.jobs.create("qr-generate", {"text": "abc"}))),
+                    "batch": await async_batch(client),
                 },
             )
+
+
+TEXTS = [{"text": "abc"}, {"text": "def"}, {"text": "ghi"}]
+LINES = b'{"id": "a", "tool": "hash-text", "input": {"text": "abc"}}\n'
+
+
+def batch(client: UtilityTools) -> List[Any]:
+    states: List[str] = []
+    created = client.batches.create("hash-text", TEXTS, max_credits=1)
+    paused = client.batches.wait(created["id"], lambda it: states.append(it["state"]))
+    assert states[-1] == "paused"
+    client.batches.resume(created["id"], 3)
+    ended = client.batches.wait(created["id"])
+    rows = [row["row"] for row in client.batches.results(created["id"])]
+    later = [row["row"] for row in client.batches.results(created["id"], after=1)]
+    other = client.batches.create_from_file(LINES, "application/x-ndjson")
+    client.batches.wait(other["id"])
+    client.batches.pause(other["id"])
+    client.batches.cancel(other["id"])
+    assert [it["id"] for it in client.batches.list({"limit": 1})][:2] == [other["id"], created["id"]]
+    [row] = client.batches.results(other["id"], order="completion")
+    return [paused["pauseReason"], ended["state"], rows, later, row["id"], client.batches.manifest(other["id"])["credits"]]
+
+
+async def async_batch(client: AsyncUtilityTools) -> List[Any]:
+    states: List[str] = []
+    created = await client.batches.create("hash-text", TEXTS, max_credits=1)
+    paused = await client.batches.wait(created["id"], lambda it: states.append(it["state"]))
+    assert states[-1] == "paused"
+    await client.batches.resume(created["id"], 3)
+    ended = await client.batches.wait(created["id"])
+    rows = [row["row"] async for row in client.batches.results(created["id"])]
+    later = [row["row"] async for row in client.batches.results(created["id"], after=1)]
+    other = await client.batches.create_from_file(LINES, "application/x-ndjson")
+    await client.batches.wait(other["id"])
+    await client.batches.pause(other["id"])
+    await client.batches.cancel(other["id"])
+    assert [it["id"] async for it in client.batches.list({"limit": 1})][:2] == [other["id"], created["id"]]
+    [row] = [row async for row in client.batches.results(other["id"], order="completion")]
+    manifest = await client.batches.manifest(other["id"])
+    return [paused["pauseReason"], ended["state"], rows, later, row["id"], manifest["credits"]]
 
 
 def head(result: JobResult[Any]) -> str:

@@ -1,9 +1,13 @@
+import { Batches } from './batches.ts';
 import { Files, type NamedFile } from './files.ts';
 import { ToolMethods } from './generated/tools.ts';
 import { Jobs } from './jobs.ts';
+import { createLines } from './lines.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
 import { type FileFields, type FileResult, fileOf, type Result, resultOf, type ToolInfo } from './result.ts';
-import { createTransport, type Transport } from './transport.ts';
+import { connectionOf, createTransport, type Transport } from './transport.ts';
+
+const KEY_VARIABLE = 'UTILITY_TOOLS_API_KEY';
 
 function headersOf({ maxCredits }: CallOptions, idempotencyKey: string | null): Record<string, string> {
   return {
@@ -26,14 +30,17 @@ export class UtilityTools extends ToolMethods {
   readonly #send: Transport;
   /** Calls that run later and whose results wait for you. */
   readonly jobs: Jobs;
+  /** Many calls in one request. */
+  readonly batches: Batches;
   /** Files that tools read instead of a URL. */
   readonly files: Files;
 
   /** @throws TypeError if the key is missing or the URL is not valid */
   constructor(options: ClientOptions = {}) {
     super();
-    this.#send = createTransport(options, 'UTILITY_TOOLS_API_KEY');
+    this.#send = createTransport(options, KEY_VARIABLE);
     this.jobs = new Jobs(this.#send);
+    this.batches = new Batches(this.#send, createLines(connectionOf(options, KEY_VARIABLE)));
     this.files = new Files(this.#send);
   }
 

@@ -1,4 +1,11 @@
 export { UtilityToolsAccount } from './account.ts';
+export type {
+  Batches,
+  BatchFileOptions,
+  BatchFileType,
+  BatchOptions,
+  BatchResult,
+} from './batches.ts';
 export { UtilityTools } from './client.ts';
 export {
   AbortedError,

@@ -10,7 +10,7 @@ const DEFAULTS = {
   timeoutMs: 300_000,
 } as const;
 /** The service ends every call within 100 s; an attempt that takes longer has lost its connection. */
-const ATTEMPT_MS = 110_000;
+export const ATTEMPT_MS = 110_000;
 /** Visible ASCII: anything else cannot be sent, and `fetch` would quote the key in its error. */
 const VISIBLE = /^[\x21-\x7e]+$/;
 
@@ -20,7 +20,7 @@ export interface TransportRequest extends Repeatable {
   /** Path with query. */
   path: string;
   headers: Record<string, string>;
-  body?: string | FormData;
+  body?: string | FormData | Blob;
   /** Media type of a success. Default: JSON. */
   accept?: string;
   isTool: boolean;
@@ -36,7 +36,7 @@ export interface Success extends Reply {
 export type Transport = (request: TransportRequest, options?: RequestOptions) => Promise<Success>;
 
 /** Resolves after `ms`, or rejects when the signal is aborted. */
-function wait(ms: number, signal: AbortSignal): Promise<void> {
+export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       clearTimeout(timer);
@@ -82,11 +82,34 @@ function checkedUrl(baseUrl: string): string {
 }
 
 /** Reason of a failed `fetch`. The `cause` of its error describes the connection error. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
+
+/** The service, the key with which it is called, and how often requests are repeated. */
+export interface Connection {
+  baseUrl: string;
+  authorization: string;
+  maxRetries: number;
+  retryDelayMs: number;
+  send: typeof globalThis.fetch;
+}
+
+/**
+ * Checks the options of a client.
+ *
+ * @param keyVariable environment variable that holds the key if it is not passed
+ * @throws TypeError if the key or the URL is not valid
+ */
+export const connectionOf = (options: ClientOptions, keyVariable: string): Connection => ({
+  authorization: `Bearer ${checkedKey(options.apiKey, keyVariable)}`,
+  baseUrl: checkedUrl(options.baseUrl ?? (readVariable('UTILITY_TOOLS_URL') || DEFAULTS.baseUrl)),
+  maxRetries: options.maxRetries ?? DEFAULTS.maxRetries,
+  retryDelayMs: options.retryDelayMs ?? DEFAULTS.retryDelayMs,
+  send: options.fetch ?? globalThis.fetch.bind(globalThis),
+});
 
 /**
  * Creates the transport of a client.
@@ -95,10 +118,8 @@ function reasonOf(error: unknown): string {
  * @throws TypeError if the key or the URL is not valid
  */
 export function createTransport(options: ClientOptions, keyVariable: string): Transport {
-  const authorization = `Bearer ${checkedKey(options.apiKey, keyVariable)}`;
-  const baseUrl = checkedUrl(options.baseUrl ?? (readVariable('UTILITY_TOOLS_URL') || DEFAULTS.baseUrl));
-  const { maxRetries = DEFAULTS.maxRetries, retryDelayMs = DEFAULTS.retryDelayMs, onRetry } = options;
-  const send = options.fetch ?? globalThis.fetch.bind(globalThis);
+  const { authorization, baseUrl, maxRetries, retryDelayMs, send } = connectionOf(options, keyVariable);
+  const { onRetry } = options;
 
   /** Sends the request once. @throws ApiError, ConnectionError */
   async function attempt(request: TransportRequest, outer: AbortSignal): Promise<Reply> {

@@ -2,6 +2,7 @@
 
 from . import types
 from ._account import AsyncUtilityToolsAccount, UtilityToolsAccount
+from ._batches import AsyncBatches, Batches
 from ._client import AsyncUtilityTools, UtilityTools
 from ._errors import (
     ApiConnectionError,
@@ -21,10 +22,12 @@ __all__ = [
     "ApiConnectionError",
     "ApiError",
     "ApiTimeoutError",
+    "AsyncBatches",
     "AsyncFiles",
     "AsyncJobs",
     "AsyncUtilityTools",
     "AsyncUtilityToolsAccount",
+    "Batches",
     "Credits",
     "ErrorCode",
     "Fault",

@@ -6,6 +6,7 @@ import uuid
 from types import TracebackType
 from typing import Any, Dict, Optional, Tuple, Type
 
+from ._batches import AsyncBatches, Batches
 from ._files import AsyncFiles, Files
 from ._jobs import AsyncJobs, Jobs
 from ._result import CallOptions, FileFields, FileResult, Result, ToolInfo, result_of, with_file
@@ -63,6 +64,8 @@ class UtilityTools(ToolMethods):
         """Uploaded files, whose ids every field `fileUrl` takes."""
         self.jobs = Jobs(self._transport)
         """Calls that run later and whose results wait for you."""
+        self.batches = Batches(self._transport)
+        """Many calls in one request."""
 
     def close(self) -> None:
         """Closes the connections."""
@@ -112,6 +115,8 @@ class AsyncUtilityTools(AsyncToolMethods):
         """Uploaded files, whose ids every field `fileUrl` takes."""
         self.jobs = AsyncJobs(self._transport)
         """Calls that run later and whose results wait for you."""
+        self.batches = AsyncBatches(self._transport)
+        """Many calls in one request."""
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -16,7 +16,7 @@ from ._errors import ApiConnectionError, ApiError, ApiTimeoutError
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
 # The service ends every call within 100 s; an attempt that takes longer has lost its connection.
-_ATTEMPT_S = 110.0
+ATTEMPT_S = 110.0
 _MAX_DELAY_S = 8.0
 # Error codes after which the same request may succeed within seconds.
 _TRANSIENT = {"rate_limited", "pool_busy", "feed_unavailable", "tool_unavailable", "internal"}
@@ -126,7 +126,7 @@ def _retry_after(response: httpx.Response) -> Optional[float]:
         return None
 
 
-def _is_complete(response: httpx.Response, accept: str) -> bool:
+def is_complete(response: httpx.Response, accept: str) -> bool:
     if response.status_code == 204:
         return True
     if not response.headers.get("Content-Type", "").startswith(accept):
@@ -137,7 +137,7 @@ def _is_complete(response: httpx.Response, accept: str) -> bool:
         return False
 
 
-def _error_of(response: httpx.Response, request: Request) -> Union[ApiError, ApiConnectionError]:
+def error_of(response: httpx.Response, request: Request) -> Union[ApiError, ApiConnectionError]:
     retry_after = _retry_after(response)
     if response.headers.get("Content-Type", "").startswith("application/problem+json"):
         try:
@@ -182,6 +182,21 @@ def _advice(request: Request) -> str:
     )
 
 
+def delay_after(
+    error: Union[ApiError, ApiConnectionError],
+    request: Request,
+    settings: Settings,
+    attempt: int,
+    is_uncertain: bool,
+) -> Optional[float]:
+    """Seconds until the next attempt after this error of an attempt, counted from 1; None if there is none."""
+    if attempt > settings.max_retries or not _may_retry(error, request, is_uncertain):
+        return None
+    backoff = min(_MAX_DELAY_S, settings.retry_delay * 2 ** (attempt - 1))
+    delay: float = max(error.retry_after or 0.0, backoff * random.uniform(0.5, 1))
+    return delay
+
+
 def flow(request: Request, settings: Settings, timeout: Optional[float]) -> Flow:
     """Yields the next step and receives its outcome. Returns the successful response; raises UtilityToolsError."""
     limit = settings.timeout if timeout is None else timeout
@@ -191,12 +206,12 @@ def flow(request: Request, settings: Settings, timeout: Optional[float]) -> Flow
     while True:
         attempt += 1
         remaining = ends_at - time.monotonic()
-        outcome = yield Send(max(0.001, min(remaining, _ATTEMPT_S)))
+        outcome = yield Send(max(0.001, min(remaining, ATTEMPT_S)))
         error: Union[ApiError, ApiConnectionError]
         if isinstance(outcome, httpx.Response):
-            if outcome.is_success and _is_complete(outcome, request.accept):
+            if outcome.is_success and is_complete(outcome, request.accept):
                 return outcome
-            error = _error_of(outcome, request)
+            error = error_of(outcome, request)
         else:
             if time.monotonic() >= ends_at:
                 raise ApiTimeoutError(
@@ -214,11 +229,8 @@ def flow(request: Request, settings: Settings, timeout: Optional[float]) -> Flow
                 idempotency_key=request.idempotency_key,
             )
             error.__cause__ = outcome
-        if attempt > settings.max_retries or not _may_retry(error, request, is_uncertain):
+        delay = delay_after(error, request, settings, attempt, is_uncertain)
+        if delay is None or time.monotonic() + delay >= ends_at:
             raise error
         is_uncertain = is_uncertain or isinstance(error, ApiConnectionError)
-        backoff = min(_MAX_DELAY_S, settings.retry_delay * 2 ** (attempt - 1))
-        delay = max(error.retry_after or 0.0, backoff * random.uniform(0.5, 1))
-        if time.monotonic() + delay >= ends_at:
-            raise error
         yield Wait(delay)

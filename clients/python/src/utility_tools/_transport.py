@@ -4,11 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Optional
+from typing import AsyncIterator, Iterator, List, Optional, Union
 
 import httpx
 
-from ._retries import Outcome, Request, Send, Settings, arguments_of, flow
+from ._errors import ApiConnectionError, ApiError
+from ._retries import (
+    ATTEMPT_S,
+    Outcome,
+    Request,
+    Send,
+    Settings,
+    arguments_of,
+    delay_after,
+    error_of,
+    flow,
+    is_complete,
+)
+
+
+class _Lines:
+    """Splits bytes at line feeds. JSON may contain other characters that end lines elsewhere."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._parts: List[bytes] = []
+
+    def take(self, chunk: bytes) -> Iterator[bytes]:
+        first, *others = chunk.split(b"\n")
+        self._parts.append(first)
+        for part in others:
+            yield b"".join(self._parts)
+            self._parts = [part]
+
+    def end(self) -> None:
+        if b"".join(self._parts):
+            raise self.failure("the response ended within a line")
+
+    def failure(self, reason: object) -> ApiConnectionError:
+        return ApiConnectionError(f"No complete response from {self._settings.base_url}: {reason}.")
 
 
 class Transport:
@@ -44,6 +78,27 @@ class Transport:
             return response
 
 
+    def lines(self, request: Request) -> Iterator[bytes]:
+        """Sends a request once and yields the lines of the response as they arrive. Raises ApiError and ApiConnectionError."""
+        lines = _Lines(self._settings)
+        try:
+            with self._http.stream(**arguments_of(request, self._settings), timeout=ATTEMPT_S) as response:
+                if not response.is_success or not is_complete(response, request.accept):
+                    response.read()
+                    raise error_of(response, request)
+                for chunk in response.iter_bytes():
+                    yield from lines.take(chunk)
+        except httpx.RequestError as error:
+            raise lines.failure(error or type(error).__name__) from error
+        lines.end()
+
+    def delay_after(
+        self, error: Union[ApiError, ApiConnectionError], request: Request, attempt: int
+    ) -> Optional[float]:
+        """Seconds until an idempotent request is repeated after its failure; None if it is not."""
+        return delay_after(error, request, self._settings, attempt, False)
+
+
 class AsyncTransport:
     """Sends requests with asyncio."""
 
@@ -75,3 +130,24 @@ class AsyncTransport:
         except StopIteration as stop:
             response: httpx.Response = stop.value
             return response
+
+    async def lines(self, request: Request) -> AsyncIterator[bytes]:
+        """Sends a request once and yields the lines of the response as they arrive. Raises ApiError and ApiConnectionError."""
+        lines = _Lines(self._settings)
+        try:
+            async with self._http.stream(**arguments_of(request, self._settings), timeout=ATTEMPT_S) as response:
+                if not response.is_success or not is_complete(response, request.accept):
+                    await response.aread()
+                    raise error_of(response, request)
+                async for chunk in response.aiter_bytes():
+                    for line in lines.take(chunk):
+                        yield line
+        except httpx.RequestError as error:
+            raise lines.failure(error or type(error).__name__) from error
+        lines.end()
+
+    def delay_after(
+        self, error: Union[ApiError, ApiConnectionError], request: Request, attempt: int
+    ) -> Optional[float]:
+        """Seconds until an idempotent request is repeated after its failure; None if it is not."""
+        return delay_after(error, request, self._settings, attempt, False)

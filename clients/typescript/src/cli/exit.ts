@@ -11,12 +11,23 @@ export const EXIT = {
   target: { code: 6, about: 'the target or the file could not be used' },
   later: { code: 7, about: 'rate limit, or the service is temporarily unavailable (429, 5xx): repeat later' },
   connection: { code: 8, about: 'no connection, or not finished within --timeout' },
+  rows: { code: 9, about: 'rows of a batch failed or were cancelled' },
   interrupted: { code: 130, about: 'interrupted with Ctrl-C' },
 } as const;
 export type ExitKind = keyof typeof EXIT;
 
 /** A mistake on the command line. */
 export class UsageError extends Error {}
+
+/** An outcome that is no error of a request. */
+export class CommandError extends Error {
+  readonly kind: ExitKind;
+
+  constructor(message: string, kind: ExitKind) {
+    super(message);
+    this.kind = kind;
+  }
+}
 
 const INPUT = [
   'invalid_input',
@@ -38,6 +49,7 @@ function kindOfCode({ code, status }: ApiError): ExitKind {
 /** The kind of an error, which decides the exit code. */
 export function exitKindOf(error: unknown): ExitKind {
   if (error instanceof UsageError) return 'usage';
+  if (error instanceof CommandError) return error.kind;
   if (error instanceof ApiError) return kindOfCode(error);
   if (error instanceof ConnectionError || error instanceof TimeoutError) return 'connection';
   if (error instanceof Error && error.name === 'AbortError') return 'interrupted';

@@ -1,12 +1,15 @@
 import { Jobs } from '../jobs.ts';
 import { createTransport } from '../transport.ts';
 import { oneOf, pageOf, rowsOf } from './accountCommands.ts';
+import { openBatches } from './batch.ts';
 import { accessOf } from './keys.ts';
 import { writeOutput } from './output.ts';
 import { firstOf, jsonOf, tableOf } from './rows.ts';
 import { type Subcommand, textOf, type Values } from './subcommand.ts';
 import type { Surroundings } from './surroundings.ts';
 
+/** Start of the id of a batch. */
+const BATCH_ID = 'batch_';
 const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 
 const openJobs = async (values: Values, { env }: Surroundings): Promise<Jobs> =>
@@ -61,12 +64,14 @@ export const showResult: Subcommand = {
 
 export const cancelJob: Subcommand = {
   name: 'cancel',
-  usage: 'JOB',
-  about: 'Cancel a job that waits or runs.',
+  usage: 'JOB|BATCH',
+  about: 'Cancel a job that waits or runs, or the rows of a batch that wait.',
   options: {},
   operands: 1,
   async run(values, [id = ''], surroundings) {
-    await (await openJobs(values, surroundings)).cancel(id, { signal: surroundings.signal });
+    const options = { signal: surroundings.signal };
+    if (id.startsWith(BATCH_ID)) await (await openBatches(values, surroundings)).batches.cancel(id, options);
+    else await (await openJobs(values, surroundings)).cancel(id, options);
     surroundings.progress('Cancelled, unless it had ended.');
   },
 };

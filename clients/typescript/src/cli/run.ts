@@ -13,6 +13,7 @@ import { fileOf, type Result } from '../result.ts';
 import { createTransport } from '../transport.ts';
 import { listCalls, showBalance } from './accountCommands.ts';
 import { GLOBAL_OPTIONS, type Invocation, readInvocation } from './arguments.ts';
+import { runBatch } from './batch.ts';
 import type { Command } from './command.ts';
 import { completionScript } from './completion.ts';
 import { EXIT, exitKindOf, UsageError } from './exit.ts';
@@ -50,6 +51,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   listJobs,
   showResult,
   cancelJob,
+  runBatch,
   listen,
 ];
 
