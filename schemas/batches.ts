@@ -1,8 +1,9 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { timestamp } from './accountRows.ts';
-import { metadata } from './jobs.ts';
+import { callbackFields, metadata, SENT_AGAIN } from './jobs.ts';
 import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
+import { resent } from './webhookRows.ts';
 
 /** Batches: many calls that are handed over in one request. Their routes and reference derive from this file. */
 const TAG = 'Batches';
@@ -477,26 +478,15 @@ export const getBatchEvents = defineOperation({
 export const batchCallback = {
   type: 'object',
   properties: {
-    id: { type: 'string', description: 'Id of the callback, the same on every attempt.' },
+    ...callbackFields,
     event: { type: 'string', enum: ['batch.completed', 'batch.paused'], description: 'What it reports.' },
-    createdAt: { ...timestamp, description: 'When it was caused.' },
-    url: { type: 'string', description: 'URL that is posted to.' },
     state: {
       type: 'string',
       enum: ['pending', 'delivered', 'failed'],
       description: '`pending`: it is being delivered or retried.',
     },
-    attempts: { type: 'integer', description: 'Number of attempts so far.' },
-    statusCode: {
-      type: ['integer', 'null'],
-      description: 'HTTP status of the response to the latest attempt; null if there was none.',
-    },
-    error: {
-      type: ['string', 'null'],
-      description: 'Why the latest attempt got no response; null if it got one.',
-    },
   },
-  required: ['id', 'event', 'createdAt', 'url', 'state', 'attempts', 'statusCode', 'error'],
+  required: ['id', 'event', 'createdAt', 'url', 'state', 'attempts', 'statusCode', 'error', 'history'],
   additionalProperties: false,
 } as const;
 export type BatchCallbackRow = FromSchema<typeof batchCallback>;
@@ -513,6 +503,39 @@ export const listBatchCallbacks = defineOperation({
   errors: ['not_found'],
 });
 
+/** Maximum number of callbacks that one request sends again. */
+export const MAX_RESENT = 100;
+
+export const batchResend = {
+  type: 'object',
+  properties: {
+    callbackIds: {
+      type: 'array',
+      items: { type: 'string', maxLength: 64 },
+      minItems: 1,
+      maxItems: MAX_RESENT,
+      uniqueItems: true,
+      description:
+        'Ids of the callbacks to send again, which may also be delivered ones or wait for their next attempt. Default: the newest failed ones.',
+    },
+  },
+  required: [],
+  additionalProperties: false,
+} as const;
+
+export const resendBatchCallbacks = defineOperation({
+  id: 'resendBatchCallbacks',
+  method: 'post',
+  path: '/api/v1/batches/{id}/callbacks/resend',
+  summary: 'Send callbacks of a batch again',
+  description: `Sends up to ${MAX_RESENT} callbacks of a batch ${SENT_AGAIN}`,
+  tag: TAG,
+  auth: 'tools',
+  body: batchResend,
+  success: { status: 200, schema: resent },
+  errors: ['not_found'],
+});
+
 export const BATCH_OPERATIONS: readonly Operation[] = [
   createBatch,
   listBatches,
@@ -522,6 +545,7 @@ export const BATCH_OPERATIONS: readonly Operation[] = [
   getManifest,
   getBatchEvents,
   listBatchCallbacks,
+  resendBatchCallbacks,
   pauseBatch,
   resumeBatch,
   cancelBatch,

@@ -2,6 +2,7 @@ import type { FromSchema } from 'json-schema-to-ts';
 import { timestamp } from './accountRows.ts';
 import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
+import { resent } from './webhookRows.ts';
 
 /** Jobs: calls whose result waits in the store instead of on a connection. Their routes and reference derive from this file. */
 const TAG = 'Jobs';
@@ -42,6 +43,39 @@ const callback = {
   },
   required: ['url', 'state', 'attempts', 'statusCode', 'error'],
   additionalProperties: false,
+} as const;
+
+export const callbackAttempt = {
+  type: 'object',
+  properties: {
+    attempt: { type: 'integer', description: 'Number of the attempt, from 1.' },
+    at: { ...timestamp, description: 'When it ended.' },
+    statusCode: {
+      type: ['integer', 'null'],
+      description: 'HTTP status of the response; null if there was none.',
+    },
+    error: { type: ['string', 'null'], description: 'Why there was no response; null if there was one.' },
+  },
+  required: ['attempt', 'at', 'statusCode', 'error'],
+  additionalProperties: false,
+} as const;
+export type CallbackAttemptRow = FromSchema<typeof callbackAttempt>;
+
+/** The fields of a callback and its delivery in a list. */
+export const callbackFields = {
+  id: { type: 'string', description: 'Id of the callback, the same on every attempt.' },
+  createdAt: { ...timestamp, description: 'When it was caused.' },
+  url: { type: 'string', description: 'URL that is posted to.' },
+  attempts: { type: 'integer', description: 'Number of attempts so far.' },
+  statusCode: {
+    type: ['integer', 'null'],
+    description: 'HTTP status of the response to the latest attempt; null if there was none.',
+  },
+  error: {
+    type: ['string', 'null'],
+    description: 'Why the latest attempt got no response; null if it got one.',
+  },
+  history: { type: 'array', items: callbackAttempt, description: 'The last 20 attempts, oldest first.' },
 } as const;
 
 export const metadata = {
@@ -252,6 +286,52 @@ export const cancelJob = defineOperation({
   errors: ['not_found'],
 });
 
+export const jobCallback = {
+  type: 'object',
+  properties: {
+    ...callbackFields,
+    event: { type: 'string', enum: [JOB_COMPLETED], description: 'What it reports.' },
+    state: {
+      type: 'string',
+      enum: ['waiting', 'pending', 'delivered', 'failed'],
+      description: '`waiting`: the job has not ended. `pending`: it is being delivered or retried.',
+    },
+  },
+  required: ['id', 'event', 'createdAt', 'url', 'state', 'attempts', 'statusCode', 'error', 'history'],
+  additionalProperties: false,
+} as const;
+export type JobCallbackRow = FromSchema<typeof jobCallback>;
+
+export const listJobCallbacks = defineOperation({
+  id: 'listJobCallbacks',
+  method: 'get',
+  path: '/api/v1/jobs/{id}/callbacks',
+  summary: 'List the callbacks of a job',
+  description: 'A job has one callback if it was created with `callbackUrl`, else none.',
+  tag: TAG,
+  auth: 'tools',
+  query: { type: 'object', properties: PAGE, required: [], additionalProperties: false },
+  success: { status: 200, schema: listOf(jobCallback) },
+  errors: ['not_found'],
+});
+
+/** How callbacks are sent again, for the descriptions of the operations. */
+export const SENT_AGAIN =
+  'with the same id and body, at once. A callback that waits for its next attempt keeps its place in the retry schedule, any other begins the schedule ' +
+  'again. An account can send 2,000 callbacks and deliveries of webhooks again in 24 hours.';
+
+export const resendJobCallbacks = defineOperation({
+  id: 'resendJobCallbacks',
+  method: 'post',
+  path: '/api/v1/jobs/{id}/callbacks/resend',
+  summary: 'Send the callback of a job again',
+  description: `Sends the callback of a job that has ended ${SENT_AGAIN}`,
+  tag: TAG,
+  auth: 'tools',
+  success: { status: 200, schema: resent },
+  errors: ['not_found'],
+});
+
 export const getCallbackSecret = defineOperation({
   id: 'getCallbackSecret',
   method: 'get',
@@ -284,6 +364,8 @@ export const JOB_OPERATIONS: readonly Operation[] = [
   getJob,
   getJobResult,
   cancelJob,
+  listJobCallbacks,
+  resendJobCallbacks,
   getCallbackSecret,
   rotateCallbackSecret,
 ];

@@ -133,6 +133,9 @@ export const accountJobsOptions = (accountId: string) => ({
   priority: { priorityKey: JOB_PRIORITY, fairnessKey: accountId },
 });
 
+/** Signal to `deliverCallback`: attempt the callback now. */
+export const sendCallback = defineSignal('sendCallback');
+
 /** Options with which the workflow of a job's callback is started. */
 export const callbackOptions = (jobId: string, accountId: string) => ({
   workflowId: workflowIds.callback(jobId),

@@ -4,7 +4,7 @@ import { JOB_COMPLETED } from '../../schemas/jobs.ts';
 import { isBatchCallback, recordAttempt } from '../../store/batches/batchCallbacks.ts';
 import type { CallbackSecrets } from '../../store/jobs/callbackSecrets.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
-import { jobRow } from '../../store/jobs/jobRow.ts';
+import { jobCallbackId, jobRow } from '../../store/jobs/jobRow.ts';
 import type { Jobs } from '../../store/jobs/jobs.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { envelopeOf } from '../../store/webhooks/events.ts';
@@ -24,7 +24,7 @@ export const createCallbackActivities = (
 ): CallbackActivities => ({
   async openCallback(id) {
     const pending = await findPending(store, id);
-    return pending && { attempts: pending.attempts, scheduleMs: [...scheduleMs] };
+    return pending && { attempts: pending.attempts, tries: pending.tries, scheduleMs: [...scheduleMs] };
   },
   recordCallback(id, { nextAt, ...attempt }) {
     const recorded = { ...attempt, nextAt: nextAt === null ? null : new Date(nextAt) };
@@ -36,6 +36,8 @@ export const createCallbackActivities = (
 interface PendingCallback extends Message {
   accountId: string;
   attempts: number;
+  /** Number of attempts since it was last sent again. */
+  tries: number;
 }
 
 /** The body of a job's callback, the same on every attempt: therefore without the state of the callback. */
@@ -52,15 +54,17 @@ async function findPending(
   if (isBatchCallback(id)) {
     const row = await batchCallbacks.findOne({ _id: id, state: 'pending' });
     if (row === null) return null;
-    const { accountId, event, url, attempts, createdAt, data } = row;
-    return { id, accountId, event, url, attempts, body: envelopeOf(id, event, createdAt, JSON.parse(data)) };
+    const { accountId, event, url, attempts, tries = attempts, createdAt, data } = row;
+    const body = envelopeOf(id, event, createdAt, JSON.parse(data));
+    return { id, accountId, event, url, attempts, tries, body };
   }
   const job = await jobs.findOne({ _id: id, 'callback.state': 'pending' });
   if (job?.callback == null) return null;
   const { accountId, callback } = job;
-  const callbackId = `cbk_${id}`;
-  const { url, attempts } = callback;
-  return { id: callbackId, accountId, event: JOB_COMPLETED, url, attempts, body: bodyOf(job, callbackId) };
+  const callbackId = jobCallbackId(id);
+  const { url, attempts, tries = attempts } = callback;
+  const body = bodyOf(job, callbackId);
+  return { id: callbackId, accountId, event: JOB_COMPLETED, url, attempts, tries, body };
 }
 
 interface CallbackServices extends PostServices {

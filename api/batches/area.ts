@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
-import { listCallbacks } from '../../store/batches/batchCallbacks.ts';
+import { MAX_RESENT } from '../../schemas/batches.ts';
+import { listCallbacks, sendableCallbacks } from '../../store/batches/batchCallbacks.ts';
 import { createBatches } from '../../store/batches/batches.ts';
 import { createBatchRows } from '../../store/batches/batchRows.ts';
 import { cancelWaiting, countEnded } from '../../store/batches/countEnded.ts';
@@ -20,7 +21,7 @@ import { createCheckRows } from './checkRows.ts';
 import { createBatchDownloads } from './downloadRoutes.ts';
 import { createBatchEvents } from './eventRoutes.ts';
 
-interface Services extends Pick<JobArea, 'jobWorkflow' | 'storage' | 'egress'> {
+interface Services extends Pick<JobArea, 'jobWorkflow' | 'storage' | 'egress' | 'resendCallbacks'> {
   toolCallService: ToolCallService;
   files: Files;
 }
@@ -45,7 +46,7 @@ export function createBatchesArea(core: ApiCore, services: Services) {
     attention,
     stopping,
   } = core;
-  const { toolCallService, jobWorkflow, storage, egress, files } = services;
+  const { toolCallService, jobWorkflow, storage, egress, resendCallbacks, files } = services;
   const { rateLimit, onFailure } = limits;
   const inputs = createRowInputs(store, createResults(mongodbPieces(store), keyring), keyring);
   const batchService = createBatchService({
@@ -57,6 +58,8 @@ export function createBatchesArea(core: ApiCore, services: Services) {
     count: (batchId) => countEnded(store, batchId),
     cancelWaiting: (batch) => cancelWaiting(store, batch, Date.now() + CANCEL_MS),
     workflow: jobWorkflow,
+    callbacks: sendableCallbacks(store, MAX_RESENT),
+    resendCallbacks,
     keyring,
     egress,
     publicUrl,

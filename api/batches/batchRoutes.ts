@@ -14,6 +14,7 @@ import {
   MAX_BATCH_BYTES,
   NDJSON_TYPE,
   pauseBatch,
+  resendBatchCallbacks,
   resumeBatch,
 } from '../../schemas/batches.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
@@ -160,6 +161,9 @@ export function batchRoutes(router: Router<State>, deps: Dependencies): void {
     const { items, nextCursor } = await deps.listCallbacks(id, query);
     return { items: items.map(callbackRow), nextCursor };
   });
+  serve(resendBatchCallbacks, async ({ caller, id, body }) => ({
+    queued: await batches.resendCallbacks(caller, id, body.callbackIds),
+  }));
   serve(pauseBatch, ({ caller, id }) => batches.pause(caller, id));
   serve(resumeBatch, ({ caller, id, body }) => batches.resume(caller, id, body.maxCredits));
   serve(cancelBatch, async ({ caller, id }) => {

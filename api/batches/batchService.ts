@@ -9,6 +9,7 @@ import {
   MAX_OPEN_BATCHES,
 } from '../../schemas/batches.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import type { SendableCallbacks } from '../../store/batches/batchCallbacks.ts';
 import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import type { Batches } from '../../store/batches/batches.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
@@ -19,6 +20,7 @@ import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { Caller } from '../http/context.ts';
 import type { JobWorkflow } from '../jobs/jobWorkflow.ts';
+import type { ResendCallbacks } from '../jobs/resendCallbacks.ts';
 import { checkReceiverUrl } from '../webhooks/receiverUrl.ts';
 import type { CheckedRows, createCheckRows } from './checkRows.ts';
 import type { Rows } from './rowReader.ts';
@@ -51,6 +53,11 @@ export interface BatchService {
   pause(caller: Caller, id: string): Promise<BatchRow>;
   resume(caller: Caller, id: string, maxCredits: number | null | undefined): Promise<BatchRow>;
   cancel(caller: Caller, id: string): Promise<void>;
+  /**
+   * Sends callbacks again. @param ids which; undefined: the newest failed ones
+   * @returns how many were queued @throws ServiceError not_found, rate_limited
+   */
+  resendCallbacks(caller: Caller, id: string, ids: readonly string[] | undefined): Promise<number>;
 }
 
 interface Dependencies {
@@ -64,6 +71,8 @@ interface Dependencies {
   /** Cancels the rows of a batch that wait; see `cancelWaiting`. */
   cancelWaiting(batch: BatchDoc): Promise<unknown>;
   workflow: Pick<JobWorkflow, 'wake'>;
+  callbacks: SendableCallbacks;
+  resendCallbacks: ResendCallbacks;
   keyring: Keyring;
   /** Egress guard that permits public addresses and `localhost`. */
   egress: Guard;
@@ -230,6 +239,13 @@ export function createBatchService(deps: Dependencies): BatchService {
       await retryStore(() => batches.resume(id, maxCredits));
       workflow.wake(accountId);
       return batchRow(await find(caller, id));
+    },
+
+    async resendCallbacks(caller, id, ids) {
+      const { accountId } = await find(caller, id);
+      const { callbacks } = deps;
+      const selected = await retryStore(() => callbacks.select(id, ids));
+      return deps.resendCallbacks(accountId, selected, callbacks.queue);
     },
 
     async cancel(caller, id) {

@@ -17,9 +17,11 @@ import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { createServe } from '../http/operation.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
+import { createResendLimit } from '../webhooks/resendLimit.ts';
 import { jobRoutes } from './jobRoutes.ts';
 import { createJobService } from './jobService.ts';
 import { createJobWorkflow } from './jobWorkflow.ts';
+import { createResendCallbacks } from './resendCallbacks.ts';
 
 interface Services {
   toolCallService: ToolCallService;
@@ -41,6 +43,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
   const jobWorkflow = createJobWorkflow(client, (error) =>
     log.warn({ err: error }, 'a request to the workflow of jobs failed; the sweeper will repeat it'),
   );
+  const resendCallbacks = createResendCallbacks(createResendLimit(store, env.RATE_LIMIT), jobWorkflow);
   const egress = createGuard({
     resolver: createResolver({ servers: env.DNS_SERVERS }),
     allow: [allowHost('localhost', null), ...env.EGRESS_ALLOW],
@@ -49,6 +52,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
   const jobService = createJobService({
     toolCallService,
     jobs: createJobs(store),
+    resendCallbacks,
     files,
     storage,
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, (paused) =>
@@ -70,6 +74,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
     jobWorkflow,
     storage,
     egress,
+    resendCallbacks,
     routes(router: Router<State>) {
       const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
       const byOwner = createAuthenticate({

@@ -6,14 +6,17 @@ import {
   getCallbackSecret,
   getJob,
   getJobResult,
+  listJobCallbacks,
   listJobs,
   type NewJobBody,
   newJobBody,
+  resendJobCallbacks,
   rotateCallbackSecret,
 } from '../../schemas/jobs.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { CallbackSecret, CallbackSecrets } from '../../store/jobs/callbackSecrets.ts';
+import { jobCallbackRows } from '../../store/jobs/jobRow.ts';
 import { respond } from '../calls/answer.ts';
 import { idempotencyKey, maxCredits } from '../calls/callHeaders.ts';
 import type { ToolCallService } from '../calls/run.ts';
@@ -163,6 +166,13 @@ export function jobRoutes(router: Router<State>, deps: Dependencies): void {
 
   serve.tools(listJobs, ({ caller, query: { state, ...page } }) => jobs.list(caller, state, page));
   serve.tools(getJob, ({ caller, id, query }) => jobs.get(caller, id, query.wait));
+  serve.tools(listJobCallbacks, async ({ caller, id }) => ({
+    items: jobCallbackRows(await jobs.find(caller, id)),
+    nextCursor: null,
+  }));
+  serve.tools(resendJobCallbacks, async ({ caller, id }) => ({
+    queued: await jobs.resendCallbacks(caller, id),
+  }));
   serve.tools(cancelJob, async ({ caller, id }) => {
     await jobs.cancel(caller, id);
     return undefined;

@@ -27,6 +27,7 @@ import type { Caller } from '../http/context.ts';
 import { checkReceiverUrl } from '../webhooks/receiverUrl.ts';
 import { jobEnding } from './jobEnding.ts';
 import type { JobWorkflow } from './jobWorkflow.ts';
+import type { ResendCallbacks } from './resendCallbacks.ts';
 
 /** A request to create a job, with its validated input. */
 export interface JobRequest
@@ -54,6 +55,8 @@ export interface JobService {
   list(caller: Caller, state: JobState | undefined, page: PageRequest): Promise<Page<JobRow>>;
   /** Reads the outcome. @throws ServiceError not_found, not_finished, rate_limited, pool_busy */
   outcome(caller: Caller, id: string, hangup: AbortSignal): Promise<JobAnswer>;
+  /** Sends the callback of a job again. @returns how many were queued @throws ServiceError not_found, rate_limited */
+  resendCallbacks(caller: Caller, id: string): Promise<number>;
   /** Cancels a job; no-op if it has ended. @throws ServiceError not_found */
   cancel(caller: Caller, id: string): Promise<void>;
 }
@@ -61,6 +64,7 @@ export interface JobService {
 interface Dependencies {
   toolCallService: Pick<ToolCallService, 'admitLater'>;
   jobs: Jobs;
+  resendCallbacks: ResendCallbacks;
   files: Pick<Files, 'find'>;
   storage: JobStorage;
   uncharged: UnchargedCalls;
@@ -223,6 +227,12 @@ export function createJobService(deps: Dependencies): JobService {
       using _slot = result === null ? null : await deps.replaySlots.acquire(job.accountId, hangup);
       const stored = result === null ? null : await retryStore(() => results.read(id, result));
       return { job, ending: jobEnding(job, stored) };
+    },
+
+    async resendCallbacks(caller, id) {
+      const { accountId, callback } = await find(caller, id);
+      if (callback === null || callback.state === 'waiting') return 0;
+      return deps.resendCallbacks(accountId, [id], () => jobs.sendCallbackAgain(id));
     },
 
     async cancel(caller, id) {

@@ -6,6 +6,7 @@ import {
   accountJobsOptions,
   callbackOptions,
   moreJobs,
+  sendCallback,
   WORKFLOWS,
   workflowIds,
 } from '../../workflows/contract.ts';
@@ -19,8 +20,10 @@ export interface JobWorkflow {
   wake(accountId: string): void;
   /** Cancels, in the background, the workflow of a job that was cancelled while it waited for a worker. */
   stopWaiting(jobId: string): void;
-  /** Starts the delivery of a job's callback, in the background. */
-  startCallback(jobId: string, accountId: string): void;
+  /** Starts the delivery of a callback, in the background. @param id of a job, or of a batch's callback */
+  startCallback(id: string, accountId: string): void;
+  /** Attempts a callback at once, in the background, whether its delivery runs or has ended. @param id as above */
+  sendCallback(id: string, accountId: string): void;
 }
 
 /** @param onError receives the errors of requests that could not be sent; the sweeper then finds the jobs */
@@ -50,6 +53,13 @@ export function createJobWorkflow(client: Client, onError: (error: unknown) => v
       ).catch((error) => {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) onError(error);
       });
+    },
+
+    sendCallback(id, accountId) {
+      const options = { ...callbackOptions(id, accountId), signal: sendCallback };
+      send(() =>
+        client.workflow.signalWithStart<typeof deliverCallback>(WORKFLOWS.deliverCallback, options),
+      ).catch(onError);
     },
   };
 }

@@ -11,10 +11,24 @@ import {
   newKeyBody,
   refusal,
 } from '../../schemas/accountRows.ts';
-import { batch, batchCallback, manifest, newBatchBody, resumeBody } from '../../schemas/batches.ts';
+import {
+  batch,
+  batchCallback,
+  batchResend,
+  manifest,
+  newBatchBody,
+  resumeBody,
+} from '../../schemas/batches.ts';
 import { file } from '../../schemas/files.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
-import { callbackRotation, callbackSecret, job, newJobBody } from '../../schemas/jobs.ts';
+import {
+  callbackAttempt,
+  callbackRotation,
+  callbackSecret,
+  job,
+  jobCallback,
+  newJobBody,
+} from '../../schemas/jobs.ts';
 import { callReceipt } from '../../schemas/receipts.ts';
 import {
   attempt,
@@ -50,11 +64,14 @@ const NAMED: Readonly<Record<string, object>> = {
   ApiKeyRotation: keyRotationBody,
   Job: job,
   CreateJobInput: newJobBody,
+  JobCallbackEntry: jobCallback,
+  CallbackAttempt: callbackAttempt,
   Batch: batch,
   CreateBatchInput: newBatchBody,
   BatchResumption: resumeBody,
   BatchManifest: manifest,
   BatchCallback: batchCallback,
+  BatchResend: batchResend,
   UploadedFile: file,
   CallbackSecret: callbackSecret,
   CallbackRotation: callbackRotation,

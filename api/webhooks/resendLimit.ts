@@ -14,6 +14,8 @@ const DAY_SECONDS = 86_400;
 const INSTALLATION = 'all';
 
 export interface ResendLimit {
+  /** Counts deliveries. @returns how many are permitted @throws ServiceError rate_limited if none is */
+  take(accountId: string, wanted: number): Promise<number>;
   /** Counts a test. @throws ServiceError rate_limited above the limit */
   takeTest(accountId: string): Promise<void>;
   /**
@@ -32,6 +34,7 @@ export function createResendLimit(store: Store, limit: RateLimit | null): Resend
   const count = (endpointId: string, selection: Resend) => countToResend(store, endpointId, selection);
   if (limit === null)
     return {
+      take: async (_accountId, wanted) => wanted,
       takeTest: async () => undefined,
       takeResends: (_accountId, endpointId, selection) => count(endpointId, selection),
       giveBack: async () => undefined,
@@ -48,7 +51,6 @@ export function createResendLimit(store: Store, limit: RateLimit | null): Resend
     ]);
   }
 
-  /** Counts deliveries. @returns how many are permitted @throws ServiceError rate_limited if none is */
   async function take(accountId: string, wanted: number): Promise<number> {
     if (wanted === 0) return 0;
     const [own, all] = await Promise.all([
@@ -68,6 +70,7 @@ export function createResendLimit(store: Store, limit: RateLimit | null): Resend
   }
 
   return {
+    take,
     giveBack,
     async takeTest(accountId) {
       await take(accountId, 1);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import type { BatchCallbackRow, BatchEvent } from '../../schemas/batches.ts';
-import type { CallbackDoc } from '../jobs/jobDocs.ts';
+import { attemptRows, historyEntry, SENDABLE, sentAgain } from '../jobs/callbacks.ts';
+import type { AttemptedCallback } from '../jobs/jobDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
 import type { BatchCallbackDoc, BatchDoc } from './batchDocs.ts';
@@ -42,14 +43,47 @@ export async function storeCallback(
   return id;
 }
 
-/** Records an attempt of a callback. */
+/** Records an attempt of a callback, once. */
 export async function recordAttempt(
   { batchCallbacks }: Pick<Store, 'batchCallbacks'>,
   id: string,
-  attempt: Omit<CallbackDoc, 'url'>,
+  attempt: AttemptedCallback,
 ): Promise<void> {
-  await batchCallbacks.updateOne({ _id: id, state: 'pending' }, { $set: attempt });
+  await batchCallbacks.updateOne(
+    { _id: id, state: 'pending', attempts: { $lt: attempt.attempts } },
+    { $set: attempt, $push: { history: historyEntry(attempt) } },
+  );
 }
+
+/** The callbacks of a batch that can be sent again, and how they are queued. */
+export interface SendableCallbacks {
+  /** Returns those of these callbacks that belong to the batch, or the newest failed ones if none are named. */
+  select(batchId: string, ids: readonly string[] | undefined): Promise<string[]>;
+  /** Queues callbacks again. */
+  queue(ids: readonly string[]): Promise<void>;
+}
+
+/** @param most maximum number of callbacks that are sent again at once */
+export const sendableCallbacks = (
+  { batchCallbacks }: Pick<Store, 'batchCallbacks'>,
+  most: number,
+): SendableCallbacks => ({
+  async select(batchId, ids) {
+    const which =
+      ids === undefined
+        ? { state: 'failed' as const }
+        : { _id: { $in: [...ids] }, state: { $in: [...SENDABLE] } };
+    const rows = await batchCallbacks
+      .find({ batchId, ...which }, { projection: { _id: 1 } })
+      .sort({ createdAt: -1, _id: -1 })
+      .limit(most)
+      .toArray();
+    return rows.map(({ _id }) => _id);
+  },
+  async queue(ids) {
+    await batchCallbacks.updateMany({ _id: { $in: [...ids] } }, [{ $set: sentAgain('') }]);
+  },
+});
 
 /** Returns a page of the callbacks of a batch, newest first. */
 export const listCallbacks = (
@@ -71,5 +105,6 @@ export function callbackRow({ _id: id, ...callback }: BatchCallbackDoc): BatchCa
     attempts,
     statusCode,
     error,
+    history: attemptRows(callback),
   };
 }

@@ -3,7 +3,16 @@ import type { JobState } from '../../schemas/jobs.ts';
 import type { ResultReference, Reuse, ReusedResult } from '../calls/callDocs.ts';
 import type { CallPolicy } from '../calls/callPolicy.ts';
 
-/** The delivery of a job's callback. */
+/** An attempt of a callback. */
+interface CallbackAttemptDoc {
+  /** Its number, from 1. */
+  attempt: number;
+  at: Date;
+  statusCode: number | null;
+  error: string | null;
+}
+
+/** The delivery of a callback. */
 export interface CallbackDoc {
   url: string;
   /** `waiting` until the job has ended. */
@@ -13,7 +22,14 @@ export interface CallbackDoc {
   error: string | null;
   /** When the next attempt is due; null if there is none. */
   nextAt: Date | null;
+  /** Number of attempts since the callback was last sent again; missing if it never was. */
+  tries?: number;
+  /** The newest attempts, oldest first; missing if there are none. */
+  history?: CallbackAttemptDoc[];
 }
+
+/** A callback after an attempt. */
+export type AttemptedCallback = Required<Omit<CallbackDoc, 'url' | 'history'>>;
 
 /**
  * A job: a call whose result waits in the store. Its id is the id of its call, which is recorded in `calls` when the job starts

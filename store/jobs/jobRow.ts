@@ -1,4 +1,5 @@
-import type { JobRow } from '../../schemas/jobs.ts';
+import { JOB_COMPLETED, type JobCallbackRow, type JobRow } from '../../schemas/jobs.ts';
+import { attemptRows } from './callbacks.ts';
 import type { JobDoc } from './jobDocs.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
@@ -26,4 +27,26 @@ export function jobRow(job: JobDoc): JobRow {
       error: callback.error,
     },
   };
+}
+
+/** Returns the id of a job's callback. */
+export const jobCallbackId = (jobId: string): string => `cbk_${jobId}`;
+
+/** Returns the callback of a job as a list, which is empty if none was requested. */
+export function jobCallbackRows({ _id, callback, endedAt, createdAt }: JobDoc): JobCallbackRow[] {
+  if (callback === null) return [];
+  const { url, state, attempts, statusCode, error } = callback;
+  return [
+    {
+      id: jobCallbackId(_id),
+      event: JOB_COMPLETED,
+      createdAt: (endedAt ?? createdAt).toISOString(),
+      url,
+      state,
+      attempts,
+      statusCode,
+      error,
+      history: attemptRows(callback),
+    },
+  ];
 }

@@ -5,7 +5,8 @@ import { IDEMPOTENCY_MS } from '../calls/calls.ts';
 import type { ResultReference } from '../calls/results.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
-import type { CallbackDoc, JobDoc } from './jobDocs.ts';
+import { historyEntry, SENDABLE, sentAgain } from './callbacks.ts';
+import type { AttemptedCallback, JobDoc } from './jobDocs.ts';
 
 const HOUR_MS = 3_600_000;
 export const JOB_WAIT_MS = JOB_WAIT_HOURS * HOUR_MS;
@@ -91,8 +92,10 @@ export interface Jobs {
   end(id: string, end: JobEnd, from?: readonly JobState[]): Promise<JobDoc | null>;
   /** Ends jobs that have not ended, each as `end` does. */
   endAll(ends: readonly { id: string; end: JobEnd }[]): Promise<void>;
-  /** Records an attempt of the callback. */
-  callbackAttempted(id: string, attempt: Omit<CallbackDoc, 'url'>): Promise<void>;
+  /** Records an attempt of the callback, once. */
+  callbackAttempted(id: string, attempt: AttemptedCallback): Promise<void>;
+  /** Queues the callback again. @returns false if there is none, or the job has not ended */
+  sendCallbackAgain(id: string): Promise<boolean>;
 }
 
 /** The states in which a job has not ended. */
@@ -262,7 +265,17 @@ export function createJobs({ jobs }: Pick<Store, 'jobs'>): Jobs {
 
     async callbackAttempted(id, attempt) {
       const set = Object.entries(attempt).map(([field, value]) => [`callback.${field}`, value]);
-      await jobs.updateOne({ _id: id, 'callback.state': 'pending' }, { $set: Object.fromEntries(set) });
+      await jobs.updateOne(
+        { _id: id, 'callback.state': 'pending', 'callback.attempts': { $lt: attempt.attempts } },
+        { $set: Object.fromEntries(set), $push: { 'callback.history': historyEntry(attempt) } },
+      );
+    },
+
+    async sendCallbackAgain(id) {
+      const sent = await jobs.updateOne({ _id: id, 'callback.state': { $in: [...SENDABLE] } }, [
+        { $set: sentAgain('callback.') },
+      ]);
+      return sent.matchedCount > 0;
     },
   };
 }

@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
 import test from 'ava';
-import type { CallbackSecretRow } from '../../schemas/jobs.ts';
+import type { BatchCallbackRow } from '../../schemas/batches.ts';
+import type { CallbackSecretRow, JobCallbackRow } from '../../schemas/jobs.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { batchesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
@@ -129,4 +131,132 @@ test('during a rotation both secrets sign, and a second one must be forced', (t)
       headers: { Authorization: `Bearer ${account.toolsKey}` },
     });
     await isProblem(t, toolsKey, 'insufficient_scope');
+  }));
+
+test('the callback of a job is listed with its attempts and sent again, whether it failed or was delivered', (t) =>
+  withReceiver(async (receiver) => {
+    const account = await makeAccount(stack, 10);
+    const jobs = jobsOf(account, stack.baseUrl);
+    const listed = async (id: string): Promise<JobCallbackRow[]> =>
+      (await (await jobs.request(`/${id}/callbacks`)).json()).items;
+    const resend = async (id: string): Promise<unknown> =>
+      (await jobs.request(`/${id}/callbacks/resend`, { method: 'POST' })).json();
+    const reached = (id: string, state: string): Promise<unknown> =>
+      until(`it is ${state}`, async () => (await listed(id))[0]?.state === state);
+
+    const silent = await jobs.create(HASH);
+    await jobs.ended(silent.id);
+    t.deepEqual([await listed(silent.id), await resend(silent.id)], [[], { queued: 0 }]);
+
+    receiver.answer(() => ({ status: 500 }));
+    const { id } = await jobs.create({ ...HASH, callbackUrl: receiver.url });
+    await reached(id, 'failed');
+    const [failed] = await listed(id);
+    t.like(failed, {
+      id: `cbk_${id}`,
+      event: 'job.completed',
+      url: receiver.url,
+      attempts: 4,
+      statusCode: 500,
+    });
+    t.deepEqual(
+      failed?.history.map(({ attempt, statusCode, error }) => [attempt, statusCode, error]),
+      [1, 2, 3, 4].map((attempt) => [attempt, 500, null]),
+    );
+    // Sent again, it has the whole schedule before it.
+    t.deepEqual(await resend(id), { queued: 1 });
+    await receiver.until(8);
+    await reached(id, 'failed');
+    receiver.answer(() => ({}));
+    t.deepEqual(await resend(id), { queued: 1 });
+    await reached(id, 'delivered');
+    t.deepEqual(await resend(id), { queued: 1 });
+    await receiver.until(10);
+    await until('all attempts are listed', async () => (await listed(id))[0]?.history.length === 10);
+    t.like((await jobs.get(id)).callback, { state: 'delivered', attempts: 10, statusCode: 200 });
+    t.is(receiver.received.length, 10);
+    t.is(new Set(receiver.received.map(({ body }) => body)).size, 1);
+
+    const other = jobsOf(await makeAccount(stack, 10), stack.baseUrl);
+    await isProblem(t, await other.request(`/${id}/callbacks`), 'not_found');
+    await isProblem(t, await other.request(`/${id}/callbacks/resend`, { method: 'POST' }), 'not_found');
+  }));
+
+test('callbacks of a batch are sent again: those that are named, or those that failed', (t) =>
+  withReceiver(async (receiver) => {
+    const account = await makeAccount(stack, 10);
+    const batches = batchesOf(account, stack.baseUrl);
+    receiver.answer(({ event }) => ({ status: event === 'batch.paused' ? 500 : 200 }));
+    const inputs = ['a', 'b'].map((text) => ({ text }));
+    const options = { maxCredits: 1, callbackUrl: receiver.url };
+    const { id } = await batches.create({ tool: 'hash-text', inputs, ...options });
+    await batches.reached(id, 'paused');
+    await batches.act(id, 'resume', { maxCredits: 2 });
+    const listed = async (): Promise<BatchCallbackRow[]> =>
+      (await (await batches.request(`/${id}/callbacks`)).json()).items;
+    const settled = () =>
+      until('no callback is pending', async () => {
+        const rows = await listed();
+        return rows.length === 2 && rows.every(({ state }) => state !== 'pending') && rows;
+      });
+    const [completed, paused] = await settled();
+    t.like(completed, { event: 'batch.completed', state: 'delivered', attempts: 1 });
+    t.like(paused, { event: 'batch.paused', state: 'failed', attempts: 4 });
+    t.is(paused?.history.length, 4);
+
+    receiver.answer(() => ({}));
+    t.deepEqual(await batches.act(id, 'callbacks/resend', {}), { queued: 1 });
+    t.deepEqual(
+      (await settled()).map(({ state, attempts }) => [state, attempts]),
+      [
+        ['delivered', 1],
+        ['delivered', 5],
+      ],
+    );
+    const callbackIds = [completed?.id ?? '', `cbk_${crypto.randomUUID()}`];
+    t.deepEqual(await batches.act(id, 'callbacks/resend', { callbackIds }), { queued: 1 });
+    await until('it was attempted twice', async () => (await listed())[0]?.attempts === 2);
+    const sent = receiver.received.filter((delivery) => delivery.id === completed?.id);
+    t.deepEqual([sent.length, new Set(sent.map(({ body }) => body)).size], [2, 1]);
+
+    const stranger = batchesOf(await makeAccount(stack, 10), stack.baseUrl);
+    const headers = { 'Content-Type': 'application/json' };
+    const stolen = await stranger.request(`/${id}/callbacks/resend`, { method: 'POST', headers, body: '{}' });
+    await isProblem(t, stolen, 'not_found');
+  }));
+
+test('a callback that waits for its next attempt is sent at once, and keeps its place in the schedule', (t) =>
+  withReceiver(async (receiver) => {
+    const account = await makeAccount(stack, 10);
+    const jobs = jobsOf(account, stack.baseUrl);
+    const { id } = await jobs.create({ ...HASH, callbackUrl: receiver.url });
+    await until('it is delivered', async () => (await jobs.get(id)).callback?.state === 'delivered');
+    receiver.answer(() => ({ status: 500 }));
+    // As after the third attempt of a long schedule.
+    const waiting = {
+      'callback.state': 'pending',
+      'callback.attempts': 3,
+      'callback.tries': 3,
+      'callback.nextAt': new Date(Date.now() + 3_600_000),
+    } as const;
+    await store.jobs.updateOne({ _id: id }, { $set: waiting });
+    await jobs.request(`/${id}/callbacks/resend`, { method: 'POST' });
+    await until('it has failed', async () => (await jobs.get(id)).callback?.state === 'failed');
+    t.is(receiver.received.length, 2, 'only the last attempt of the schedule was left');
+  }));
+
+test('a callback that is sent again during its last attempt gets another one', (t) =>
+  withReceiver(async (receiver) => {
+    const account = await makeAccount(stack, 10);
+    const jobs = jobsOf(account, stack.baseUrl);
+    receiver.answer(() => {
+      const { length } = receiver.received;
+      return length === 4 ? { status: 500, afterMs: 2000 } : { status: length < 4 ? 500 : 200 };
+    });
+    const { id } = await jobs.create({ ...HASH, callbackUrl: receiver.url });
+    await receiver.until(4);
+    const sent = await jobs.request(`/${id}/callbacks/resend`, { method: 'POST' });
+    t.deepEqual(await sent.json(), { queued: 1 });
+    await until('it is delivered', async () => (await jobs.get(id)).callback?.state === 'delivered');
+    t.like((await jobs.get(id)).callback, { attempts: 5, statusCode: 200 });
   }));

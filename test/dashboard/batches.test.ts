@@ -20,6 +20,7 @@ import {
   textOf,
 } from '../helpers/markup.ts';
 import { useStack } from '../helpers/profiles.ts';
+import { startReceiver } from '../helpers/receiver.ts';
 import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { newOperator } from '../helpers/users.ts';
@@ -312,6 +313,42 @@ test('jobs are listed with their results, and cancelled while they wait', async 
     [true],
   );
   t.is((await owner.get('/jobs?cursor=zzz')).status, 422);
+});
+
+test('callbacks are shown with their attempts and sent again', async (t) => {
+  const receiver = await startReceiver();
+  t.teardown(() => receiver.close());
+  const owner = await newOwner(stack);
+  const key = await madeKey(owner);
+  const create = async (kind: string, body: object) => {
+    const response = await fetch(`${stack.baseUrl}/api/v1/${kind}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ tool: 'hash-text', callbackUrl: receiver.url, ...body }),
+    });
+    t.is(response.status, 202);
+    return `/${kind}/${(await response.json()).id}`;
+  };
+  const shown = (path: string, what: RegExp) =>
+    until(`${path} shows ${what}`, async () => {
+      const page = await elements(t, owner, path);
+      return what.test(mainText(page)) && page;
+    });
+  const job = await create('jobs', { input: { text: 'abc' } });
+  await shown(job, /Callback .*: delivered, 1 attempt, the latest: HTTP status 200 Send the callback again/);
+  t.is(ledTo(await owner.post(`${job}/callbacks/resend`)), job);
+  await shown(job, /delivered, 2 attempts/);
+
+  const batch = await create('batches', { inputs: [{ text: 'abc' }] });
+  const page = await shown(batch, /Callbacks .*batch\.completed .*delivered 1 HTTP status 200/);
+  const action =
+    page.map((it) => attribute(it, 'action') ?? '').find((it) => it.includes('/callbacks/')) ?? '';
+  const path = action.replace('/dashboard', '');
+  t.is(ledTo(await owner.post(path)), batch);
+  await shown(batch, /delivered 2 HTTP status 200/);
+  t.is(receiver.received.length, 4);
+  const other = await newOwner(stack);
+  for (const post of [path, `${job}/callbacks/resend`]) t.is((await other.post(post)).status, 404, post);
 });
 
 test('operators see the batches and jobs of all accounts and cancel them; owners do not', async (t) => {

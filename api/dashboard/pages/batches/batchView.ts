@@ -1,4 +1,4 @@
-import type { PauseReason } from '../../../../schemas/batches.ts';
+import type { BatchCallbackRow, PauseReason } from '../../../../schemas/batches.ts';
 import type { Pack } from '../../../../schemas/formats/packs.ts';
 import type { BatchDoc } from '../../../../store/batches/batchDocs.ts';
 import { alert, type Failure } from '../../components/alert.ts';
@@ -9,6 +9,7 @@ import { copyable, moment, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
+import { callbacksView } from './callbacksView.ts';
 import { toolsOf } from './listView.ts';
 import { BATCHES_PATH, batchPath } from './paths.ts';
 import { progressView } from './progressView.ts';
@@ -21,6 +22,8 @@ interface BatchPage extends ShownRows {
   batch: BatchDoc;
   available: number;
   packs: readonly Pack[];
+  /** The newest callbacks. */
+  callbacks: readonly BatchCallbackRow[];
   /** Whether a tool of the batch returns files. */
   hasFiles: boolean;
   /** Value of the field for the limit of credits. */
@@ -115,6 +118,7 @@ ${controls(page)}
 ${downloads(page)}`
 }
 ${rowsView(batch, page)}
+${callbacksView(viewer, batch, page.callbacks)}
 <h2>Details</h2>
 ${facts(page)}`,
   });

@@ -8,6 +8,7 @@ import {
 } from '../../../../schemas/batches.ts';
 import { ServiceError } from '../../../../schemas/errors.ts';
 import { secretFields, type ToolDefinition } from '../../../../schemas/tool.ts';
+import { callbackRow, listCallbacks } from '../../../../store/batches/batchCallbacks.ts';
 import type { BatchDoc } from '../../../../store/batches/batchDocs.ts';
 import { pageOfRows, ROW_OUTCOMES, type RowOutcome } from '../../../../store/batches/rowPages.ts';
 import type { PageRequest } from '../../../../store/mongo/pages.ts';
@@ -27,6 +28,8 @@ import { BATCHES_PATH, batchPath, NEW_BATCH_PATH, templatePath, UPLOAD_PATH } fr
 import { templateOf } from './template.ts';
 
 const BATCH = `${BATCHES_PATH}/:id`;
+/** Number of callbacks that the page of a batch shows. */
+const CALLBACKS = 20;
 const NO_ITEMS = { items: [], nextCursor: null };
 
 const isOutcome = (text: string): text is RowOutcome => Object.hasOwn(ROW_OUTCOMES, text);
@@ -84,9 +87,12 @@ export function batchesRoutes(dashboard: Dashboard): void {
       const tool = registry.get(name);
       return tool?.raw !== undefined || tool?.optionalFile !== undefined;
     };
+    const callbacks =
+      batch.callbackUrl === null ? NO_ITEMS : await listCallbacks(store, batch._id, { limit: CALLBACKS });
     return batchPage({
       viewer,
       batch,
+      callbacks: callbacks.items.map(callbackRow),
       available: availableOf(visit),
       packs,
       rows: await pageOfRows(store, batch, outcome, page),
@@ -186,6 +192,12 @@ export function batchesRoutes(dashboard: Dashboard): void {
     goTo(ctx, batchPath(id));
   };
   pages.post(`${BATCH}/cancel`, cancel, onBatch);
+
+  const sendAgain = async ({ ctx, id }: Submission) => {
+    await batchService.resendCallbacks(ctx.state.caller, id, [ctx.params.callbackId ?? '']);
+    goTo(ctx, batchPath(id));
+  };
+  pages.post(`${BATCH}/callbacks/:callbackId/resend`, sendAgain, onBatch);
 
   pages.get(`${BATCH}/events`, ({ ctx }) => batchEvents(ctx));
   pages.get(`${BATCH}/results.csv`, ({ ctx, id }) => batchDownloads.results(ctx, CSV_TYPE, `${id}.csv`));

@@ -70,6 +70,12 @@ function callbackFact({ callback }: JobDoc): Html | null {
 `;
 }
 
+/** The button that sends the callback again; null if none was sent. */
+function resendOf({ viewer, job: { _id, callback } }: JobPage): Html | null {
+  if (callback === null || callback.state === 'waiting') return null;
+  return html`<div class="actions">${actionButton(viewer, `${jobPath(_id)}/callbacks/resend`, 'Send the callback again')}</div>`;
+}
+
 /** A job or a row of a batch, with its result. */
 export function jobPage(page: JobPage): string {
   const { viewer, job } = page;
@@ -96,6 +102,7 @@ ${rowId == null ? null : html`<div><dt>Row id</dt> <dd>${typed(rowId)}</dd></div
 <div><dt>Started</dt> <dd>${time(job.startedAt)}</dd></div>
 <div><dt>Ended</dt> <dd>${time(job.endedAt)}</dd></div>
 ${callbackFact(job)}</dl>
+${resendOf(page)}
 ${job.startedAt === null ? null : html`<p><a href="${callPath(job._id)}">Details of the call</a></p>`}
 ${contentView(page)}`,
   });

@@ -55,4 +55,13 @@ export function jobsRoutes({ pages, core: { registry }, jobService }: Dashboard)
     },
     { page: jobPath },
   );
+
+  pages.post(
+    `${JOBS_PATH}/:id/callbacks/resend`,
+    async ({ ctx, id }) => {
+      await jobService.resendCallbacks(ctx.state.caller, id);
+      goTo(ctx, jobPath(id));
+    },
+    { page: jobPath },
+  );
 }

@@ -1647,6 +1647,38 @@ class CreateJobInput(_CreateJobInputRequired, total=False):
     """Texts of your own that the job, its callback and its result show: up to 10 of 200 characters, with names of letters, digits, `_` and `-`."""
 
 
+class JobCallbackEntry(TypedDict):
+    id: str
+    """Id of the callback, the same on every attempt."""
+    createdAt: str
+    """When it was caused."""
+    url: str
+    """URL that is posted to."""
+    attempts: int
+    """Number of attempts so far."""
+    statusCode: Union[int, None]
+    """HTTP status of the response to the latest attempt; null if there was none."""
+    error: Union[str, None]
+    """Why the latest attempt got no response; null if it got one."""
+    history: List["CallbackAttempt"]
+    """The last 20 attempts, oldest first."""
+    event: Literal["job.completed"]
+    """What it reports."""
+    state: Literal["waiting", "pending", "delivered", "failed"]
+    """`waiting`: the job has not ended. `pending`: it is being delivered or retried."""
+
+
+class CallbackAttempt(TypedDict):
+    attempt: int
+    """Number of the attempt, from 1."""
+    at: str
+    """When it ended."""
+    statusCode: Union[int, None]
+    """HTTP status of the response; null if there was none."""
+    error: Union[str, None]
+    """Why there was no response; null if there was one."""
+
+
 class BatchCounts(TypedDict):
     rows: int
     """All rows."""
@@ -1786,20 +1818,27 @@ class BatchManifest(TypedDict):
 class BatchCallback(TypedDict):
     id: str
     """Id of the callback, the same on every attempt."""
-    event: Literal["batch.completed", "batch.paused"]
-    """What it reports."""
     createdAt: str
     """When it was caused."""
     url: str
     """URL that is posted to."""
-    state: Literal["pending", "delivered", "failed"]
-    """`pending`: it is being delivered or retried."""
     attempts: int
     """Number of attempts so far."""
     statusCode: Union[int, None]
     """HTTP status of the response to the latest attempt; null if there was none."""
     error: Union[str, None]
     """Why the latest attempt got no response; null if it got one."""
+    history: List["CallbackAttempt"]
+    """The last 20 attempts, oldest first."""
+    event: Literal["batch.completed", "batch.paused"]
+    """What it reports."""
+    state: Literal["pending", "delivered", "failed"]
+    """`pending`: it is being delivered or retried."""
+
+
+class BatchResend(TypedDict, total=False):
+    callbackIds: List[str]
+    """Ids of the callbacks to send again, which may also be delivered ones or wait for their next attempt. Default: the newest failed ones."""
 
 
 class UploadedFile(TypedDict):
@@ -2060,6 +2099,13 @@ class GetJobQuery(TypedDict, total=False):
 
     wait: int
     """Seconds to hold the request until the state changes; 0 answers at once."""
+
+
+class ListJobCallbacksQuery(TypedDict, total=False):
+    """Parameters of `listJobCallbacks`."""
+
+    limit: int
+    """Maximum number of rows in the response."""
 
 
 class CreateBatchQuery(TypedDict, total=False):

@@ -1990,6 +1990,38 @@ export interface CreateJobInput {
   metadata?: Record<string, string> | undefined;
 }
 
+export interface JobCallbackEntry {
+  /** Id of the callback, the same on every attempt. */
+  id: string;
+  /** When it was caused. */
+  createdAt: string;
+  /** URL that is posted to. */
+  url: string;
+  /** Number of attempts so far. */
+  attempts: number;
+  /** HTTP status of the response to the latest attempt; null if there was none. */
+  statusCode: number | null;
+  /** Why the latest attempt got no response; null if it got one. */
+  error: string | null;
+  /** The last 20 attempts, oldest first. */
+  history: CallbackAttempt[];
+  /** What it reports. */
+  event: "job.completed";
+  /** `waiting`: the job has not ended. `pending`: it is being delivered or retried. */
+  state: "waiting" | "pending" | "delivered" | "failed";
+}
+
+export interface CallbackAttempt {
+  /** Number of the attempt, from 1. */
+  attempt: number;
+  /** When it ended. */
+  at: string;
+  /** HTTP status of the response; null if there was none. */
+  statusCode: number | null;
+  /** Why there was no response; null if there was one. */
+  error: string | null;
+}
+
 export interface Batch {
   /** Id of the batch. */
   id: string;
@@ -2134,20 +2166,30 @@ export interface BatchManifest {
 export interface BatchCallback {
   /** Id of the callback, the same on every attempt. */
   id: string;
-  /** What it reports. */
-  event: "batch.completed" | "batch.paused";
   /** When it was caused. */
   createdAt: string;
   /** URL that is posted to. */
   url: string;
-  /** `pending`: it is being delivered or retried. */
-  state: "pending" | "delivered" | "failed";
   /** Number of attempts so far. */
   attempts: number;
   /** HTTP status of the response to the latest attempt; null if there was none. */
   statusCode: number | null;
   /** Why the latest attempt got no response; null if it got one. */
   error: string | null;
+  /** The last 20 attempts, oldest first. */
+  history: CallbackAttempt[];
+  /** What it reports. */
+  event: "batch.completed" | "batch.paused";
+  /** `pending`: it is being delivered or retried. */
+  state: "pending" | "delivered" | "failed";
+}
+
+export interface BatchResend {
+  /**
+   * Ids of the callbacks to send again, which may also be delivered ones or wait for their next attempt.
+   * Default: the newest failed ones.
+   */
+  callbackIds?: string[] | undefined;
 }
 
 export interface UploadedFile {
@@ -2413,6 +2455,12 @@ export interface ListJobsQuery {
 export interface GetJobQuery {
   /** Seconds to hold the request until the state changes; 0 answers at once. Default: 0. */
   wait?: number | undefined;
+}
+
+/** Parameters of `listJobCallbacks`. */
+export interface ListJobCallbacksQuery {
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
 }
 
 /** Parameters of `createBatch`. */
