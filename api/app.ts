@@ -50,7 +50,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     batches,
     files,
     calls,
-    createMcpArea(core, { ...internal, ...calls, ...auth, ...files }),
+    createMcpArea(core, { ...internal, ...calls, ...auth, ...files, ...jobs, ...batches }),
     account,
     createReceiptsArea(core, auth),
     auth,

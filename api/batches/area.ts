@@ -74,6 +74,7 @@ export function createBatchesArea(core: ApiCore, services: Services) {
     batchUploads,
     batchDownloads,
     batchEvents,
+    rowOutputs: outputs,
     routes(router: Router<State>) {
       const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
       batchRoutes(router, {
@@ -90,3 +91,5 @@ export function createBatchesArea(core: ApiCore, services: Services) {
     },
   };
 }
+
+export type BatchesArea = ReturnType<typeof createBatchesArea>;

@@ -1,18 +1,25 @@
 import type Router from '@koa/router';
+import { keepLinked } from '../../store/files/links.ts';
 import type { Connections } from '../../store/keys/connections.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OauthServer } from '../auth/oauthServer.ts';
+import type { BatchesArea } from '../batches/area.ts';
 import type { Outages } from '../calls/outages.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
 import type { FilesArea } from '../files/area.ts';
 import type { State } from '../http/context.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
+import type { JobArea } from '../jobs/area.ts';
 import type { PaidCalls } from '../topUps/paidCalls.ts';
 import { mcpRoutes } from './mcpRoutes.ts';
 import { createMcpServers } from './mcpServer.ts';
+import { createTaskService } from './taskService.ts';
 
-interface Services extends Pick<FilesArea, 'linkFile'> {
+interface Services
+  extends Pick<FilesArea, 'linkFile'>,
+    Pick<JobArea, 'jobService' | 'storage'>,
+    Pick<BatchesArea, 'batchService' | 'rowOutputs'> {
   oauth: OauthServer;
   connections: Connections;
   toolCallService: ToolCallService;
@@ -24,8 +31,24 @@ interface Services extends Pick<FilesArea, 'linkFile'> {
 /** Creates the endpoint of the Model Context Protocol. */
 export const createMcpArea = (core: ApiCore, services: Services) => ({
   routes(router: Router<State>) {
-    const { env, log, registry, accounts, apiKeys, lists, limits } = core;
+    const { env, log, store, registry, accounts, apiKeys, lists, limits } = core;
     const { oauth, connections, toolCallService, paidCalls, outages, uploads, linkFile } = services;
+    const { jobService, storage, batchService, rowOutputs } = services;
+    const tasks = createTaskService({
+      registry,
+      jobs: jobService,
+      batches: batchService,
+      outputs: rowOutputs,
+      linkFile,
+      keepFile: (accountId, file) =>
+        keepLinked(store, file, async (bytes) => {
+          await storage.add(accountId, bytes);
+          return true;
+        }),
+      outages,
+      rateLimit: limits.rateLimit,
+      log,
+    });
     mcpRoutes(router, {
       registry,
       outages,
@@ -49,6 +72,7 @@ export const createMcpArea = (core: ApiCore, services: Services) => ({
         toolCallService,
         paidCalls,
         linkFile,
+        tasks,
         outages,
         rateLimit: limits.rateLimit,
         attention: core.attention,

@@ -1,5 +1,6 @@
 import { isSpecType, type Tool } from '@modelcontextprotocol/server';
 import { ACCOUNT_TOOLS, type AccountToolDefinition } from '../../schemas/accountTools.ts';
+import { runBatch } from '../../schemas/batchTool.ts';
 import { creditsOf } from '../../schemas/callErrors.ts';
 import { LINK_FIELDS } from '../../schemas/formats/linkOutput.ts';
 import type { Registry } from '../../schemas/registry.ts';
@@ -60,14 +61,28 @@ function describeAccountTool({ name, title, description, input, output }: Accoun
   });
 }
 
-/** Creates the function that lists the tools that a caller may use, as MCP describes tools. */
-export function createListing(registry: Registry): (caller: Caller) => Tool[] {
+const batch = asTool({
+  name: runBatch.name,
+  title: runBatch.title,
+  description: runBatch.description,
+  inputSchema: briefInput({ ...runBatch.input, required: [...runBatch.input.required] }),
+  outputSchema: briefOutput({ ...runBatch.output, required: [...runBatch.output.required] }),
+  // As those of the tool that it calls.
+  annotations: { readOnlyHint: false, idempotentHint: false, destructiveHint: false, openWorldHint: true },
+});
+
+/**
+ * Creates the function that lists the tools that a caller may use, as MCP describes tools.
+ *
+ * @returns `handlesTasks`: whether the client of the request handles tasks, without which it cannot run batches
+ */
+export function createListing(registry: Registry): (caller: Caller, handlesTasks: boolean) => Tool[] {
   const tools = [...registry.values()].map(describe);
   const account = ACCOUNT_TOOLS.map(describeAccountTool);
-  return ({ key }) => {
+  return ({ key }, handlesTasks) => {
     if (key?.scope === 'account') return account;
     const allowed = key?.tools ?? null;
     const callable = allowed === null ? tools : tools.filter(({ name }) => allowed.includes(name));
-    return key?.client?.account ? [...callable, ...account] : callable;
+    return [...callable, ...(handlesTasks ? [batch] : []), ...(key?.client?.account ? account : [])];
   };
 }

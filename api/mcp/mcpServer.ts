@@ -6,10 +6,12 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import type { FromSchema } from 'json-schema-to-ts';
 import type { Logger } from 'pino';
+import { runBatch } from '../../schemas/batchTool.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
-import type { ToolDefinition } from '../../schemas/tool.ts';
+import { secretFields, type ToolDefinition } from '../../schemas/tool.ts';
 import type { Lists } from '../../store/accounts/lists.ts';
 import { deliver } from '../calls/answer.ts';
 import type { Attention } from '../calls/attention.ts';
@@ -20,12 +22,15 @@ import type { FilesArea } from '../files/area.ts';
 import type { Context } from '../http/context.ts';
 import { toServiceError } from '../http/problem.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
+import { createValidator } from '../http/validator.ts';
 import type { PaidCalls } from '../topUps/paidCalls.ts';
 import { createAccountTools } from './accountTools.ts';
 import { createListing } from './listing.ts';
 import { CREDENTIAL_KEY, offerPayment, withReceipt } from './payments.ts';
 import { reportProgress } from './progress.ts';
 import { callResult, fieldsResult, refusal } from './results.ts';
+import type { TaskService } from './taskService.ts';
+import { assertHandlesTasks, handlesTasks, TASKS_CAPABILITY } from './tasks.ts';
 
 type Params = CallToolRequest['params'];
 
@@ -33,7 +38,8 @@ const INFO = { name: 'utility-tools', title: 'Utility Tools API', version: '1.0.
 const INSTRUCTIONS =
   'Single-purpose tools that are paid per call. Each tool states its price in credits, and only calls that return a ' +
   'result are charged. Set _meta.idempotencyKey so that a repeated call is not charged again, and _meta.maxCredits to refuse ' +
-  'calls with a higher price. On this host, /docs/tools/<name>.md has the complete description of a tool.';
+  'calls with a higher price. With the tasks extension, slow calls and those with _meta.respondAsync become tasks. On this ' +
+  'host, /docs/tools/<name>.md has the complete description of a tool.';
 
 /** The name of a tool: clients that do not support hyphens in names replace them by underscores. */
 const nameOf = (name: string): string => name.replaceAll('_', '-');
@@ -44,6 +50,7 @@ interface Dependencies {
   toolCallService: ToolCallService;
   paidCalls: PaidCalls;
   linkFile: FilesArea['linkFile'];
+  tasks: TaskService;
   outages: Outages;
   rateLimit: TakeTokens;
   attention: Pick<Attention, 'refused'>;
@@ -57,6 +64,23 @@ function optionsOf({ _meta: { idempotencyKey = null, maxCredits = Number.POSITIV
   if (typeof maxCredits !== 'number' || Number.isNaN(maxCredits) || maxCredits < 0)
     throw invalidInput([{ pointer: '/_meta/maxCredits', message: 'must be a number of credits' }]);
   return { idempotencyKey, max: maxCredits };
+}
+
+/** Pool whose calls take so long that clients which handle tasks get tasks. */
+const SLOW_POOL = 'heavy';
+
+/**
+ * Whether a call becomes a task: as `_meta.respondAsync` asks, or else if the tool is slow and the client handles tasks. Tools that take
+ * secrets cannot, because the input of a task is stored. A call with a payment runs at once, because the payment is for a call.
+ *
+ * @throws ServiceError invalid_input
+ */
+function becomesTask(tool: ToolDefinition, { _meta: meta = {} }: Params, canPoll: boolean): boolean {
+  const { respondAsync = null, [CREDENTIAL_KEY]: credential } = meta;
+  if (respondAsync !== null && typeof respondAsync !== 'boolean')
+    throw invalidInput([{ pointer: '/_meta/respondAsync', message: 'must be true or false' }]);
+  if (credential !== undefined) return false;
+  return respondAsync ?? (canPoll && tool.pool === SLOW_POOL && secretFields(tool).length === 0);
 }
 
 /** Answers requests for prompts and resources, which some clients send to every server and cannot do without. */
@@ -77,7 +101,7 @@ function offerNothingElse(server: Server): void {
  * validation, workflow, charge and refund as calls through the HTTP API.
  */
 export function createMcpServers(deps: Dependencies) {
-  const { registry, toolCallService, paidCalls, linkFile, outages, rateLimit, attention, log } = deps;
+  const { registry, toolCallService, paidCalls, linkFile, tasks, outages, rateLimit, attention, log } = deps;
 
   /** Returns the result of a refused call, with a challenge if it can be paid. @throws ProtocolError as `offerPayment` */
   function refuse(
@@ -100,12 +124,17 @@ export function createMcpServers(deps: Dependencies) {
     ctx: Context,
     tool: ToolDefinition,
     params: Params,
+    request: ServerContext['mcpReq'],
     hangup: AbortSignal,
   ): Promise<CallToolResult> {
     const { caller, requestId, arrivedAt } = ctx.state;
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     const { idempotencyKey, max } = optionsOf(params);
     const input = toolCallService.validate(tool, params.arguments ?? {});
+    if (becomesTask(tool, params, handlesTasks(request))) {
+      assertHandlesTasks(request);
+      return tasks.startJob({ caller, tool, input, idempotencyKey, max, requestId });
+    }
     const credential = params._meta?.[CREDENTIAL_KEY];
     const { answer: outcome, receipt } = await paidCalls.run(
       { caller, tool, input, idempotencyKey, requestId, arrivedAt, hangup, max },
@@ -121,6 +150,17 @@ export function createMcpServers(deps: Dependencies) {
     });
     if (result === undefined) throw new TypeError('the result was not built');
     return receipt === null ? result : withReceipt(result, receipt);
+  }
+
+  const validateBatch = createValidator()<FromSchema<typeof runBatch.input>>(runBatch.input);
+
+  async function startBatch(ctx: Context, params: Params): Promise<CallToolResult> {
+    const { caller, requestId } = ctx.state;
+    await rateLimit(ctx, () => {
+      if (caller.key?.scope !== 'tools') throw new ServiceError('insufficient_scope');
+    });
+    const { tool, inputs } = validateBatch(params.arguments ?? {});
+    return tasks.startBatch({ caller, requestId, ...optionsOf(params) }, nameOf(tool), inputs);
   }
 
   async function callAccountTool(
@@ -140,22 +180,28 @@ export function createMcpServers(deps: Dependencies) {
 
   return (ctx: Context, hangup: AbortSignal): Server => {
     const server = new Server(INFO, {
-      capabilities: { tools: {}, prompts: {}, resources: {} },
+      capabilities: { tools: {}, prompts: {}, resources: {}, ...TASKS_CAPABILITY },
       instructions: INSTRUCTIONS,
     });
-    server.setRequestHandler('tools/list', () => ({ tools: list(ctx.state.caller) }));
+    server.setRequestHandler('tools/list', (_request, { mcpReq }: ServerContext) => ({
+      tools: list(ctx.state.caller, handlesTasks(mcpReq)),
+    }));
+    tasks.serve(server, ctx, hangup);
     offerNothingElse(server);
     server.setRequestHandler('tools/call', async ({ params: named }, { mcpReq }: ServerContext) => {
       const params = { ...named, name: nameOf(named.name) };
       const tool = registry.get(params.name);
-      if (tool === undefined && !accountTools.has(params.name))
+      const isBatch = params.name === runBatch.name;
+      if (isBatch) assertHandlesTasks(mcpReq);
+      else if (tool === undefined && !accountTools.has(params.name))
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${named.name.slice(0, 100)}`);
       using _progress = reportProgress(mcpReq);
       try {
         outages.refuse('mongodb');
+        if (isBatch) return await startBatch(ctx, params);
         return tool === undefined
           ? await callAccountTool(ctx, params)
-          : await callTool(ctx, tool, params, AbortSignal.any([hangup, mcpReq.signal]));
+          : await callTool(ctx, tool, params, mcpReq, AbortSignal.any([hangup, mcpReq.signal]));
       } catch (error) {
         if (error instanceof ProtocolError) throw error;
         const { requestId } = ctx.state;

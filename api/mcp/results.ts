@@ -82,7 +82,7 @@ async function fileContent(
 export async function callResult(
   tool: ToolDefinition,
   json: string | Buffer,
-  outcome: Answer,
+  outcome: Pick<Answer, 'requestId' | 'charged' | 'available' | 'replayed' | 'reused'>,
   linkFile: LinkFile,
 ): Promise<CallToolResult> {
   const output: unknown = JSON.parse(json.toString());
