@@ -28,7 +28,7 @@ import type { RowSteps } from './rowSteps.ts';
 import { errorOutcome, type RowOutcome, runTool } from './rowTool.ts';
 import { createTakeRows } from './takeRows.ts';
 
-/** What the rows of chunks need of their worker. */
+/** Services of a worker that the rows of chunks need. */
 export interface RowServices {
   store: Store;
   keyring: Keyring;

@@ -20,7 +20,7 @@ export interface ResultReuse {
   keep(recorded: Recorded, result: CallResult): Promise<void>;
 }
 
-/** What is to be known of a result to keep it. */
+/** The parts of a result that decide how it is kept. */
 interface CallResult extends Pick<CallOutcome, 'stored' | 'linked'> {
   output: string | Buffer;
 }

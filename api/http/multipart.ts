@@ -14,7 +14,7 @@ interface Part {
 /** Maximum size in bytes of the headers of a part. */
 const HEAD_BYTES = 8192;
 const PARAMETER = /;\s*([\w*]+)\s*=\s*(?:"([^"]*)"|([^;\s]+))/g;
-/** What browsers escape in names (HTML Standard, "multipart form data"). */
+/** Characters that browsers escape in names (HTML Standard, "multipart form data"). */
 const ESCAPED: Readonly<Record<string, string>> = { '%22': '"', '%0D': '\r', '%0A': '\n' };
 
 const malformed = (): ServiceError =>

@@ -15,7 +15,7 @@ interface Transfers {
   most: number;
   /** How long further ones wait, in milliseconds. */
   waitMs: number;
-  /** What is limited, for the error: `batches of an account are received`. */
+  /** Names the limited transfers in the error: `batches of an account are received`. */
   what: string;
 }
 

@@ -12,7 +12,7 @@ export interface Challenge {
   realm: string;
   method: 'stripe';
   intent: 'charge';
-  /** What is to be paid (draft-stripe-charge-00). */
+  /** The payment that is requested (draft-stripe-charge-00). */
   request: {
     /** In hundredths of the currency unit. */
     amount: string;
@@ -25,7 +25,7 @@ export interface Challenge {
   expires: string;
   /** The HTTP header that takes the answer; missing in a challenge over MCP. */
   header?: typeof CREDENTIAL_HEADER;
-  /** What is bought. */
+  /** The account and the number of credits that it buys. */
   opaque: { account: string; credits: string };
 }
 

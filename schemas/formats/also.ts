@@ -1,7 +1,7 @@
 import { certificate, issuerCertificate, validity } from './certificateFields.ts';
 import { LINKS_TEXT, link, PAGE_METADATA, pageMetadata, TEXT_CODE_POINTS } from './pageParts.ts';
 
-/** What website-screenshot can return of the page beside its picture. */
+/** Parts of the page that website-screenshot can return beside its picture. */
 export const PARTS = ['text', 'links', 'metadata', 'certificate'] as const;
 export type Part = (typeof PARTS)[number];
 

@@ -99,7 +99,7 @@ export interface JournalEntry {
   traceparent?: string;
 }
 
-/** What the owner of an account has entered for invoices. */
+/** Details for invoices that the owner of an account has entered. */
 export interface BillingDetails {
   name: string;
   /** Postal address in one line. */

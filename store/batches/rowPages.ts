@@ -5,7 +5,7 @@ import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByRow } from '../mongo/pages.ts';
 import type { BatchDoc } from './batchDocs.ts';
 
-/** What can become of a row, by the numbers of a batch that count it, and the states of such rows. */
+/** The outcomes of rows, named as the numbers of a batch that count them, with the states of such rows. */
 export const ROW_OUTCOMES = {
   charged: ['succeeded'],
   refused: ['failed'],

@@ -5,7 +5,7 @@ import type { Store } from '../mongo/mongo.ts';
 import type { InvoiceDoc, Seller } from './invoiceDocs.ts';
 import type { PaymentDoc } from './paymentDocs.ts';
 
-/** What the operator has configured for invoices. */
+/** The operator's settings for invoices. */
 export interface InvoiceTerms {
   seller: Seller;
   taxName: string;

@@ -8,11 +8,11 @@ export interface DaySales {
   purchases: number;
   /** Prices of the purchases. */
   revenue: number;
-  /** What was paid back of them so far, or was lost or is withheld in disputes. */
+  /** The part of the revenue that was paid back so far, or was lost or is withheld in disputes. */
   lost: number;
 }
 
-/** What new customers and purchases a day brought. */
+/** New accounts and purchases of a day. */
 export interface SalesDay {
   /** Midnight UTC. */
   day: Date;

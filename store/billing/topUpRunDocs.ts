@@ -44,7 +44,7 @@ export interface AutoTopUpDoc {
   decided: number;
 }
 
-/** What a top-up buys, and how it is paid. */
+/** The purchase of a top-up, and its payment. */
 export interface TopUpPayment {
   pack: Pack;
   card: SavedCard | null;

@@ -15,7 +15,7 @@ const LEASE_MS = 120_000;
 /** Milliseconds to wait after each attempt that had no result; then the last one again and again. */
 const RETRY_MS = [60_000, 300_000, 1_800_000, 3_600_000] as const;
 
-/** What an owner agrees to. */
+/** Terms of automatic top-ups, to which an owner agrees. */
 export type Agreement = Pick<AutoTopUpDoc, 'reference' | 'below' | 'pack' | 'monthlyLimit'>;
 
 /** The automatic top-ups of accounts. */

@@ -56,7 +56,7 @@ interface CallTiming extends Partial<ToolTimes> {
   answeredAt?: Date;
 }
 
-/** What a call with `maxAge` accepts instead of a new result. */
+/** The earlier results that a call with `maxAge` accepts. */
 export interface Reuse {
   /** MAC of the account, the tool and the input without `maxAge`: equal for equal calls of one account, and for no others. */
   key: string;

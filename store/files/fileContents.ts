@@ -5,7 +5,7 @@ import { type Pieces, ResultGone, type ResultReference } from '../calls/results.
 /** Size of a piece of a file in bytes. A transfer holds one piece in memory. */
 export const FILE_PIECE_BYTES = 1024 * 1024;
 
-/** What is known of a file when its last byte has been stored. */
+/** Facts about a file that are known when its last byte has been stored. */
 export interface StoredContent {
   content: ResultReference;
   sizeBytes: number;

@@ -24,7 +24,7 @@ export interface LinkedFile {
   expiresAt: number;
 }
 
-/** What is to be known of a stored file to keep it. */
+/** The parts of a stored file that decide how it is kept. */
 export type StoredLink = Pick<LinkedFile, 'content' | 'sizeBytes' | 'expiresAt'>;
 
 /** Files of calls under addresses that need no key. */

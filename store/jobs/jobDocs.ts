@@ -77,7 +77,7 @@ export interface JobDoc {
   uncounted?: true;
   /** Id of its claim by a chunk, while it runs in one, and so without a workflow of its own; see `activities/batches/runRows.ts`. */
   inChunk?: string;
-  /** What its call accepts instead of a new result; missing without `maxAge`. */
+  /** The earlier results that its call accepts; missing without `maxAge`. */
   reuse?: Reuse;
   /** Set if its call was answered with the result of an earlier one. */
   reused?: ReusedResult;

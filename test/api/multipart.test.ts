@@ -11,7 +11,7 @@ interface Field {
 
 const FORMS = 300;
 const BOUNDARY = 'b';
-/** What a content is made of, so that it often begins like a delimiter. */
+/** Bytes of a content, chosen so that it often begins like a delimiter. */
 const LETTERS = ['\r', '\n', '\r\n', '-', '--', '\r\n--', 'b', 'x'];
 
 async function* inChunks(body: Buffer, random: Random, longest: number): AsyncGenerator<Buffer> {

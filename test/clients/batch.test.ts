@@ -35,7 +35,7 @@ test.after.always(async () => {
   if (root !== undefined) await rm(root, { recursive: true, force: true });
 });
 
-/** What a user of the command has: an account, and a folder with an input. */
+/** A user of the command: an account, and a folder with an input. */
 async function newUser(input: string, name: string) {
   const account = await makeAccount(stack, CREDITS);
   const folder = await mkdtemp(join(root, 'user-'));

@@ -26,7 +26,7 @@ interface OpenWorkPage {
   mostJobs: number;
   /** Addresses of the owners, by account id. */
   emails: ReadonlyMap<string, string>;
-  /** What the operator has just cancelled. */
+  /** The kind of work that the operator has just cancelled; null: none. */
   cancelled: 'batch' | 'job' | null;
   failure?: Failure;
 }

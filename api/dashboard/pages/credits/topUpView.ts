@@ -30,7 +30,7 @@ export interface TopUpSection {
   viewer: Viewer;
   selling: NonNullable<Selling>;
   settings: AutoTopUpDoc | null;
-  /** What the top-ups of this month cost, in hundredths of the currency unit. */
+  /** Cost of the top-ups of this month, in hundredths of the currency unit. */
   spent: number;
   reference: string;
   entered?: TopUpEntered;

@@ -14,7 +14,7 @@ import { resultView } from '../calls/result.ts';
 import { JOBS_PATH, jobPath } from './paths.ts';
 import { jobOutcome } from './state.ts';
 
-/** What an ended job has stored. */
+/** The result and the files that an ended job has stored. */
 export type JobContent =
   | { output: Record<string, unknown> }
   | { error: ServiceError }
