@@ -479,7 +479,11 @@ export const batchCallback = {
   type: 'object',
   properties: {
     ...callbackFields,
-    event: { type: 'string', enum: ['batch.completed', 'batch.paused'], description: 'What it reports.' },
+    event: {
+      type: 'string',
+      enum: ['batch.completed', 'batch.paused'],
+      description: 'Name of the reported event.',
+    },
     state: {
       type: 'string',
       enum: ['pending', 'delivered', 'failed'],

@@ -290,7 +290,7 @@ export const jobCallback = {
   type: 'object',
   properties: {
     ...callbackFields,
-    event: { type: 'string', enum: [JOB_COMPLETED], description: 'What it reports.' },
+    event: { type: 'string', enum: [JOB_COMPLETED], description: 'Name of the reported event.' },
     state: {
       type: 'string',
       enum: ['waiting', 'pending', 'delivered', 'failed'],

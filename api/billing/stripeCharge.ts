@@ -34,7 +34,7 @@ const CLOCKS_S = 3600;
 function resultOf({ id, status, livemode }: Stripe.PaymentIntent): ChargeResult {
   if (status === 'succeeded') return { status: 'paid', paymentId: id, test: !livemode };
   if (status === 'processing') return { status: 'processing', paymentId: id };
-  // Nobody confirms it later, because its secret is given to nobody.
+  // It stays unconfirmed: the service gives its client secret to nobody, and a confirmation needs that secret.
   return { status: 'failed', reason: status === 'requires_action' ? 'authentication' : 'declined' };
 }
 

@@ -25,8 +25,8 @@ const DOWNLOADS = { most: 4, waitMs: 10_000, what: 'downloads of a file are sent
 const NOT_FOUND = 'The address of the file is wrong or has ended.';
 
 /**
- * Registers the addresses of files that calls have produced. They need no key: an address has a token that nobody can guess, and
- * which is in the query, because logs have paths.
+ * Registers the addresses of files that calls have produced. An address needs no key, because it contains a secret token. The token is
+ * in the query, because paths are logged.
  */
 export function linkRoutes(router: Router<State>, deps: Dependencies): void {
   const { links, isLive, pageLimit, waitMs = DOWNLOADS.waitMs } = deps;

@@ -134,7 +134,7 @@ export function createTaskService(deps: Dependencies): TaskService {
           yield body;
         })(),
         rows: (chunks) => jsonRows(chunks, new Map(), longest),
-        // A paused batch would wait for somebody who reads its state.
+        // A client of tasks cannot resume a paused batch, so a batch ends when the credits are gone.
         options: () => ({ order: 'input', onEmptyBalance: 'stop' }),
       });
       return createdTask(batchTask(await batches.find(options.caller, row.id)), row.credits.total);

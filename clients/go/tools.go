@@ -930,7 +930,7 @@ type WebsiteScreenshotInput struct {
 	FailOnStatus *bool `json:"failOnStatus,omitempty"`
 	// Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded.
 	HideOverlays *bool `json:"hideOverlays,omitempty"`
-	// What to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`.
+	// Parts of the page to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`.
 	Also []string `json:"also,omitempty"`
 	// Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls.
 	MaxAge *int `json:"maxAge,omitempty"`

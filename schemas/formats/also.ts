@@ -15,7 +15,7 @@ export const also = {
   maxItems: PARTS.length,
   default: [],
   description:
-    'What to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by ' +
+    'Parts of the page to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by ' +
     '`web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is ' +
     'the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`.',
 } as const;

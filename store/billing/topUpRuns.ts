@@ -208,7 +208,7 @@ export function createTopUpRuns(store: Store): TopUpRuns {
           await autoTopUps.updateOne({ _id: accountId }, { $set: { failure: { at, reason } } }, { session });
           const isOff = reason !== 'limit';
           if (isOff) await switchOffWithin(accountId, session);
-          // The ceiling is told once a month.
+          // The owner gets one mail a month about the ceiling.
           const id = reason === 'limit' ? `topup-limit ${accountId} ${month}` : _id;
           await tell({ _id: id, accountId }, { reason, isOff }, session);
         }

@@ -9,6 +9,7 @@ import test from 'ava';
 import { machineEnv } from '../../dev/host.mjs';
 import { freePort } from '../../dev/ports.ts';
 import { ACCOUNT_TOOLS } from '../../schemas/accountTools.ts';
+import { runBatch } from '../../schemas/batchTool.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { newOwner } from '../helpers/dashboard.ts';
@@ -304,7 +305,8 @@ for (const era of ERAS)
       recordsAt(result.tools)
         .map(({ name }) => name)
         .sort(),
-      [...(await loadRegistry()).keys()],
+      // The Inspector handles tasks over the modern revision, so it is offered the tool of batches there.
+      [...(await loadRegistry()).keys(), ...(era === 'modern' ? [runBatch.name] : [])].sort(),
     );
 
     const call = (...args: string[]) => inspect(['--method', 'tools/call', '--tool-name', ...args]);

@@ -1152,7 +1152,7 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     hideOverlays: bool
     """Whether to remove cookie banners, newsletter dialogs and large sticky panels after the page has loaded."""
     also: List[Literal["text", "links", "metadata", "certificate"]]
-    """What to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`."""
+    """Parts of the page to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`."""
     maxAge: int
     """Accepts an earlier result of at most this age in seconds, at no cost. If an earlier call of the account with `maxAge` and otherwise the same input has given such a result, the response is that result; the headers `Age` and `X-Result-From` then say so. The result of this call is kept, encrypted, for as many seconds. Without it, the tool always runs, and its result is not kept for later calls."""
     output: Literal["base64", "link"]
@@ -1663,7 +1663,7 @@ class JobCallbackEntry(TypedDict):
     history: List["CallbackAttempt"]
     """The last 20 attempts, oldest first."""
     event: Literal["job.completed"]
-    """What it reports."""
+    """Name of the reported event."""
     state: Literal["waiting", "pending", "delivered", "failed"]
     """`waiting`: the job has not ended. `pending`: it is being delivered or retried."""
 
@@ -1831,7 +1831,7 @@ class BatchCallback(TypedDict):
     history: List["CallbackAttempt"]
     """The last 20 attempts, oldest first."""
     event: Literal["batch.completed", "batch.paused"]
-    """What it reports."""
+    """Name of the reported event."""
     state: Literal["pending", "delivered", "failed"]
     """`pending`: it is being delivered or retried."""
 

@@ -1291,7 +1291,7 @@ export const COMMANDS: readonly Command[] = [
         "isRequired": false,
         "isSecret": false,
         "fallback": "[]",
-        "about": "What to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`."
+        "about": "Parts of the page to return beside the picture, from the same load and for the same price. Text, links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of the page, after its scripts have run. They are fields of the JSON; a response that is the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then `source_too_large`."
       },
       {
         "field": "maxAge",

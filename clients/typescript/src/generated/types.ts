@@ -1362,10 +1362,10 @@ export interface WebsiteScreenshotInput {
    */
   hideOverlays?: boolean | undefined;
   /**
-   * What to return beside the picture, from the same load and for the same price. Text, links and
-   * metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser has made of
-   * the page, after its scripts have run. They are fields of the JSON; a response that is the picture
-   * itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then
+   * Parts of the page to return beside the picture, from the same load and for the same price. Text,
+   * links and metadata are read, as by `web-scrape` and `seo-meta`, from the document that the browser
+   * has made of the page, after its scripts have run. They are fields of the JSON; a response that is
+   * the picture itself is without them. A document of more than 5 MB of HTML or 750,000 nodes is then
    * `source_too_large`. Default: [].
    */
   also?: readonly ("text" | "links" | "metadata" | "certificate")[] | undefined;
@@ -2005,7 +2005,7 @@ export interface JobCallbackEntry {
   error: string | null;
   /** The last 20 attempts, oldest first. */
   history: CallbackAttempt[];
-  /** What it reports. */
+  /** Name of the reported event. */
   event: "job.completed";
   /** `waiting`: the job has not ended. `pending`: it is being delivered or retried. */
   state: "waiting" | "pending" | "delivered" | "failed";
@@ -2178,7 +2178,7 @@ export interface BatchCallback {
   error: string | null;
   /** The last 20 attempts, oldest first. */
   history: CallbackAttempt[];
-  /** What it reports. */
+  /** Name of the reported event. */
   event: "batch.completed" | "batch.paused";
   /** `pending`: it is being delivered or retried. */
   state: "pending" | "delivered" | "failed";
