@@ -17,7 +17,7 @@ def outcome(delivery):
 
 def shown():
     output = {"fileBase64": base64.b64encode(b"x" * 3_000_000).decode(), "mimeType": "application/pdf", "pages": 3}
-    result = Result(output, Credits(1, 1, 249), "req_1", None, False)
+    result = Result(output, Credits(1, 1, 249), "req_1", idempotency_key=None, replayed=False, reused=None)
     file = with_file(result, ToolInfo("word-to-pdf", False), FileFields("fileBase64", "mimeType", None))
     return [repr(result), repr(file)]
 
