@@ -5,13 +5,14 @@ import type { RateLimit } from '../../schemas/envValues.ts';
 import { type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
+import { MAX_RUNNING } from '../../store/calls/callPolicy.ts';
 import { budgetOf, describeBudget, exceededBudget } from '../../store/ledger/keySpend.ts';
 import { countEvent, createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { Caller } from '../http/context.ts';
 import { createValidator } from '../http/validator.ts';
 import type { Outages } from './outages.ts';
-import { MAX_RUNNING, type ToolCall } from './toolCall.ts';
+import type { ToolCall } from './toolCall.ts';
 
 /** The parts of a call that its admission depends on. */
 type NewCall = Pick<ToolCall, 'caller' | 'tool' | 'max'>;

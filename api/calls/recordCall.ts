@@ -7,6 +7,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { fileIdOf, fileNotFound } from '../../schemas/formats/fileSource.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import type { CallDoc, PendingAnswer } from '../../store/calls/callDocs.ts';
+import { LONGEST_CALL_MS, policyOf } from '../../store/calls/callPolicy.ts';
 import { type Calls, IDEMPOTENCY_MS } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import type { Results } from '../../store/calls/results.ts';
@@ -17,7 +18,7 @@ import { retryStore } from '../../store/mongo/retryStore.ts';
 import { startDigests } from '../../store/receipts/digests.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { CallRequest } from '../../workflows/types.ts';
-import { LONGEST_CALL_MS, policyOf, type ToolCall } from './toolCall.ts';
+import type { ToolCall } from './toolCall.ts';
 
 /** A call of one request, with what its steps derive from it. */
 export interface Run {

@@ -6,6 +6,7 @@ import { isErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { Pool } from '../../schemas/pools.ts';
 import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { CallContents } from '../../store/calls/callContents.ts';
+import { OVERHEAD_MS, policyOf } from '../../store/calls/callPolicy.ts';
 import type { Calls } from '../../store/calls/calls.ts';
 import type { PendingAnswers } from '../../store/calls/pendingAnswers.ts';
 import { ResultGone, type ResultReference, type Results } from '../../store/calls/results.ts';
@@ -24,7 +25,7 @@ import type { ReplaySlots } from './replaySlots.ts';
 import type { Retention } from './retention.ts';
 import type { ResultReuse } from './reuse.ts';
 import { createStartWorkflow } from './startWorkflow.ts';
-import { type Answer, type CallOutcome, OVERHEAD_MS, policyOf, type ToolCall } from './toolCall.ts';
+import type { Answer, CallOutcome, ToolCall } from './toolCall.ts';
 
 /** Runs tool calls: those of the API route, of the MCP endpoint, of the dashboard and of the trial. */
 export interface ToolCallService extends Pick<Admission, 'authorize' | 'validate' | 'admitLater'> {

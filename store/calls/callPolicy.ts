@@ -1,4 +1,7 @@
+import type { Env } from '../../schemas/env.ts';
+import { ERRORS, isErrorCode, isFinalRefusal } from '../../schemas/errors.ts';
 import type { Pool } from '../../schemas/pools.ts';
+import type { ToolDefinition } from '../../schemas/tool.ts';
 
 /**
  * How long the call of a job, which has just had a free worker, waits for one: shorter than the ten minutes from which a hold
@@ -48,4 +51,70 @@ export interface CallPolicy {
    * once it has started, and its Idempotency-Key is then not released.
    */
   actsOnWorld: boolean;
+}
+
+/** Maximum time from the acceptance of a call to its response. Common proxies close a request after 100 s or more. */
+export const LONGEST_CALL_MS = 100_000;
+/**
+ * Time in addition to the workflow's deadline that the API allows for two ledger steps and the network round trips.
+ */
+export const OVERHEAD_MS = 5000;
+/**
+ * Time reserved after the deadline for refunding a call, or for reading its result if it was charged in the meantime.
+ */
+const GIVE_UP_MS = 3000;
+/** Time for its work that a call has left, even if it has waited as long as possible for a worker. */
+const LEAST_WORK_MS = 25_000;
+/** Maximum number of concurrent calls of one account in one pool. */
+export const MAX_RUNNING = 64;
+const DEFAULT_ATTEMPTS = 3;
+
+const FINAL_CODES = Object.keys(ERRORS).filter((code) => isErrorCode(code) && isFinalRefusal(code));
+
+/** Returns the limits of a job's workflow, whose result no caller waits for. */
+export function jobPolicyOf(
+  tool: ToolDefinition,
+  actsOnWorld: boolean,
+  limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>,
+): CallPolicy {
+  const { workMs } = tool.limits;
+  return {
+    ...policyOf(tool, actsOnWorld, limits),
+    isJob: true,
+    // The queue of the account's jobs bounds how many run.
+    maxRunning: null,
+    queueMs: JOB_QUEUE_MS,
+    deadlineMs: JOB_QUEUE_MS + workMs + CROWD_MS,
+    finalCodes: [],
+  };
+}
+
+/**
+ * Returns the limits of a call's workflow. Calls with side effects outside the service (`actsOnWorld`) are attempted
+ * once.
+ *
+ * @param waitedMs milliseconds that the call has waited for a slot, which shorten its wait for a worker
+ */
+export function policyOf(
+  tool: ToolDefinition,
+  actsOnWorld: boolean,
+  limits: Pick<Env, 'RATE_LIMIT' | 'POOL_WAIT'>,
+  waitedMs = 0,
+): CallPolicy {
+  const { workMs, attemptMs = workMs, attempts = DEFAULT_ATTEMPTS } = tool.limits;
+  const longest = LONGEST_CALL_MS - OVERHEAD_MS - GIVE_UP_MS - waitedMs;
+  const queueMs = Math.min(limits.POOL_WAIT - waitedMs, longest - Math.min(workMs, LEAST_WORK_MS));
+  return {
+    tool: tool.name,
+    pool: tool.pool,
+    price: tool.price,
+    maxRunning: limits.RATE_LIMIT === null ? null : MAX_RUNNING,
+    isFast: tool.fast ?? false,
+    attempts: actsOnWorld ? 1 : attempts,
+    queueMs,
+    attemptMs,
+    deadlineMs: Math.min(longest, queueMs + workMs + CROWD_MS),
+    actsOnWorld,
+    finalCodes: FINAL_CODES,
+  };
 }

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import test from 'ava';
-import { jobPolicyOf } from '../../api/calls/toolCall.ts';
 import { createKeyring } from '../../platform/secrets/keyring.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { MAX_FILES } from '../../schemas/files.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { jobPolicyOf } from '../../store/calls/callPolicy.ts';
 import { mongodbPieces } from '../../store/calls/results.ts';
 import { createFileContents, FILE_PIECE_BYTES } from '../../store/files/fileContents.ts';
 import { createFiles, FILE_LIMITS } from '../../store/files/files.ts';

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { policyOf } from '../../api/calls/toolCall.ts';
 import { VARIABLES } from '../../schemas/env.ts';
 import { CONFINED_POOLS, type Lane, lanesOf, POOLS } from '../../schemas/pools.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
+import { policyOf } from '../../store/calls/callPolicy.ts';
 import { laneSlots } from '../../workers/pools.ts';
 import { laneOf, toolQueue } from '../../workflows/contract.ts';
 
