@@ -16,6 +16,7 @@ import { createMailArea } from './mail/area.ts';
 import { createMcpArea } from './mcp/area.ts';
 import { createOpenapiArea } from './openapi/area.ts';
 import { createReceiptsArea } from './receipts/area.ts';
+import { createSchedulesArea } from './schedules/area.ts';
 import { createSiteArea } from './site/area.ts';
 import { createStatusArea } from './status/area.ts';
 import { createTrialArea } from './trial/area.ts';
@@ -39,6 +40,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
   const account = createAccountArea(core, { ...auth, ...webhooks, ...calls, ...files });
   const jobs = createJobsArea(core, { ...calls, ...auth, ...files });
   const batches = createBatchesArea(core, { ...calls, ...jobs, ...files });
+  const schedules = createSchedulesArea(core, { ...calls, ...jobs, ...files });
   const status = createStatusArea(core, internal);
   const koa = createApplication(core, [
     createOpenapiArea(core, internal),
@@ -49,6 +51,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
     jobs,
     batches,
     files,
+    schedules,
     calls,
     createMcpArea(core, { ...internal, ...calls, ...auth, ...files, ...jobs, ...batches }),
     account,
@@ -64,6 +67,7 @@ export async function createApp(core: ApiCore, internal: InternalPort): Promise<
       ...billing,
       ...jobs,
       ...batches,
+      ...schedules,
       ...status,
     }),
     billing,

@@ -5,6 +5,7 @@ import { JOB_OPERATIONS } from './jobs.ts';
 import { META_OPERATIONS } from './meta.ts';
 import type { Operation } from './operation.ts';
 import { RECEIPT_OPERATIONS } from './receipts.ts';
+import { SCHEDULE_OPERATIONS } from './schedules.ts';
 import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 
 /** All operations in the API reference except tool calls. */
@@ -12,6 +13,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...JOB_OPERATIONS,
   ...BATCH_OPERATIONS,
   ...FILE_OPERATIONS,
+  ...SCHEDULE_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
   ...RECEIPT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,

@@ -49,6 +49,7 @@ export async function createOrchestrator(core: WorkerCore): Promise<PoolOptions 
       client,
       receiptKeys,
       env,
+      registry,
       runAudit,
       onSweep,
       onError,

@@ -16,6 +16,9 @@ import {
   createMaintenanceActivities,
 } from '../activities/ledger/scheduledActivities.ts';
 import { createToolActivities, type ToolServices } from '../activities/runtime/toolActivities.ts';
+import { createScheduleArea } from '../activities/schedules/area.ts';
+import { createComparison } from '../activities/schedules/compareResult.ts';
+import { wakeSchedule } from '../activities/schedules/wakeSchedule.ts';
 import {
   createDispatchActivities,
   createEndpointNotifier,
@@ -45,7 +48,13 @@ import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import type { ReceiptKeys } from '../store/receipts/receiptKeys.ts';
 import type { RowChunkActivities } from '../workflows/accountJobs.ts';
-import { TASK_QUEUES, toolQueue, WAIT_FOR_WORKER, WORKFLOWS } from '../workflows/contract.ts';
+import {
+  COMPARISON_POOL,
+  TASK_QUEUES,
+  toolQueue,
+  WAIT_FOR_WORKER,
+  WORKFLOWS,
+} from '../workflows/contract.ts';
 import type { ToolActivities } from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 
@@ -173,6 +182,7 @@ export async function toolWorker(
     activities: {
       ...activities,
       ...fastLane?.rowActivities(activities),
+      ...(pool === COMPARISON_POOL && createComparison({ registry, ...services })),
       [WAIT_FOR_WORKER]: async () => undefined,
     },
     lanes,
@@ -195,7 +205,8 @@ export async function orchestratorWorker(
   ledger: Ledger,
   client: Client,
   receiptKeys: ReceiptKeys,
-  env: Pick<Env, 'BUILD_ID' | 'NODE_ENV' | 'RATE_LIMIT' | 'WEBHOOK_RETRY_SCHEDULE'>,
+  env: Pick<Env, 'BUILD_ID' | 'NODE_ENV' | 'POOL_WAIT' | 'RATE_LIMIT' | 'WEBHOOK_RETRY_SCHEDULE'>,
+  registry: Registry,
   runAudit: () => Promise<Audit>,
   onSweep: (sweep: Sweep) => void,
   onError: (error: unknown) => void,
@@ -203,9 +214,25 @@ export async function orchestratorWorker(
   const notifier = createEndpointNotifier(client, deliversToLocalhost(env));
   const jobs = createJobs(store);
   const results = createResults(mongodbPieces(store), keyring);
-  const batchSteps = createBatchSteps(store, jobs, results, keyring, (id, accountId) =>
-    startCallback(client, id, accountId),
+  const batchSteps = createBatchSteps(
+    store,
+    jobs,
+    results,
+    keyring,
+    (id, accountId) => startCallback(client, id, accountId),
+    (scheduleId, accountId) => wakeSchedule(client, scheduleId, accountId),
   );
+  const storage = createJobStorage(store, env.RATE_LIMIT);
+  const scheduleSteps = createScheduleArea({
+    store,
+    registry,
+    jobs,
+    results,
+    storage,
+    keyring,
+    client,
+    limits: env,
+  });
   const jobActivities = createJobActivities({
     store,
     jobs,
@@ -213,7 +240,8 @@ export async function orchestratorWorker(
     results,
     files: createFiles(store, keyring, env.RATE_LIMIT),
     ...batchSteps,
-    storage: createJobStorage(store, env.RATE_LIMIT),
+    scheduleSteps,
+    storage,
     reusable: createReusableResults(store, results, env.RATE_LIMIT),
     uncharged: createUnchargedCalls(store, env.RATE_LIMIT, onError),
     receiptKeys,
@@ -235,7 +263,9 @@ export async function orchestratorWorker(
         client,
         endJob: jobActivities.endJob,
         batches: batchSteps,
+        schedules: scheduleSteps,
       }),
+      ...scheduleSteps.activities,
       ...createAllowanceActivities(store),
       ...createAuditActivities(store, runAudit),
     },

@@ -14,11 +14,13 @@ import type { CallFailure } from './types.ts';
 /** Names of the workflow types. They are the exports of `index.ts`; test/architecture.test.ts compares the two. */
 export const WORKFLOWS = {
   accountJobs: 'accountJobs',
+  advanceSchedule: 'advanceSchedule',
   allowance: 'allowance',
   audit: 'audit',
   callTool: 'callTool',
   deliverCallback: 'deliverCallback',
   dispatchEvents: 'dispatchEvents',
+  fireSchedule: 'fireSchedule',
   runJob: 'runJob',
   sweep: 'sweep',
   webhookEndpoint: 'webhookEndpoint',
@@ -61,6 +63,15 @@ export const workflowIds = {
   accountJobs: (accountId: string): string => `jobs-${accountId}`,
   /** Id of the workflow that delivers the callback of a job. */
   callback: (jobId: string): string => `callback-${jobId}`,
+  /** Id of the schedule of Temporal that is the clock of a schedule. */
+  scheduleClock: (scheduleId: string): string => `clock-${scheduleId}`,
+  /**
+   * Id of the workflow that a clock starts, to which Temporal appends the time. It says all that the workflow needs: arguments would
+   * be encrypted with the master key of the time when the clock was made.
+   */
+  scheduleFiring: (scheduleId: string, version: number): string => `fire-${scheduleId}-${version}`,
+  /** Id of the workflow that starts the runs of a schedule; at most one runs per schedule. */
+  scheduleRuns: (scheduleId: string): string => `runs-${scheduleId}`,
   webhookEndpoint: (endpointId: string): string => `webhook-${endpointId}`,
   /** Id of the workflow that dispatches the events of one call's settlement. */
   dispatchForCall: (callId: string): string => `dispatch-call-${callId}`,
@@ -141,5 +152,19 @@ export const callbackOptions = (jobId: string, accountId: string) => ({
   workflowId: workflowIds.callback(jobId),
   taskQueue: TASK_QUEUES.orchestrator,
   args: [jobId, accountId] as [string, string],
+  priority: { priorityKey: JOB_PRIORITY, fairnessKey: accountId },
+});
+
+/** Pool whose workers compare the results of schedules. It decodes pictures for its tools too. */
+export const COMPARISON_POOL = 'cpu' satisfies Pool;
+
+/** Signal to `advanceSchedule`: the schedule has more runs. */
+export const moreRuns = defineSignal('moreRuns');
+
+/** Options with which every client starts the workflow of a schedule's runs. */
+export const advanceScheduleOptions = (scheduleId: string, accountId: string) => ({
+  workflowId: workflowIds.scheduleRuns(scheduleId),
+  taskQueue: TASK_QUEUES.orchestrator,
+  args: [scheduleId] as [string],
   priority: { priorityKey: JOB_PRIORITY, fairnessKey: accountId },
 });

@@ -1,9 +1,11 @@
 export { accountJobs } from './accountJobs.ts';
+export { advanceSchedule } from './advanceSchedule.ts';
 export { allowance } from './allowance.ts';
 export { audit } from './audit.ts';
 export { callTool } from './callTool.ts';
 export { deliverCallback } from './deliverCallback.ts';
 export { dispatchEvents } from './dispatchEvents.ts';
+export { fireSchedule } from './fireSchedule.ts';
 export { runJob } from './runJob.ts';
 export { sweep } from './sweep.ts';
 export { webhookEndpoint } from './webhookEndpoint.ts';

@@ -1,4 +1,5 @@
 import type { ProblemMembers } from '../schemas/errors.ts';
+import type { PictureDifference } from '../schemas/schedules.ts';
 import type { CallDigests, ToolTimes } from '../store/accounts/accountDocs.ts';
 import type { CallPolicy } from '../store/calls/callPolicy.ts';
 import type { ResultReference } from '../store/calls/results.ts';
@@ -8,6 +9,8 @@ import type { StoredLink } from '../store/files/links.ts';
 import type { KeyBudget } from '../store/ledger/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
 import type { DigestKeys } from '../store/receipts/digestKeys.ts';
+import type { KeptPicture } from '../store/schedules/scheduleDocs.ts';
+import type { Snapshot } from '../store/schedules/sealed.ts';
 
 /**
  * Where a worker fetches the secret fields of a call until the call is settled: the URL of an API process, and the
@@ -118,6 +121,55 @@ export interface MaintenanceActivities {
 export interface JobMaintenanceActivities {
   /** Starts queues and callbacks of jobs whose start was lost, and ends jobs whose workflow has ended without them. */
   sweepJobs(): Promise<void>;
+}
+
+/** A result with a file, which a worker compares with an earlier one. */
+export interface Comparison {
+  scheduleId: string;
+  runId: string;
+  accountId: string;
+  /** Id of the call of the run. */
+  callId: string;
+  tool: string;
+  result: ResultReference;
+  /** The picture with which it is compared; null if there is none. */
+  before: KeptPicture | null;
+  /** URL of the API, for the address of the difference. */
+  baseUrl: string;
+  /** Whether pictures may be stored. */
+  stores: boolean;
+}
+
+/** What a worker has found out about the result of a run. */
+export interface ComparedResult {
+  /** What the result is about; see `comparedLines`. */
+  snapshot: Snapshot;
+  /** The picture with which the next one is compared; null if the file is none, or was not stored. */
+  picture: KeptPicture | null;
+  difference: PictureDifference | null;
+  /** Size of the picture in bytes, if it was stored now; else 0. */
+  pictureBytes: number;
+  /** The picture of the difference; null if none was stored. */
+  linked: StoredLink | null;
+}
+
+/** The step of schedules that decodes pictures, in the pool `cpu`. */
+export interface ComparisonActivities {
+  /** Compares the file of a result with that of an earlier one. Can be repeated. */
+  compareResult(comparison: Comparison): Promise<ComparedResult>;
+}
+
+/** The steps of schedules, which the orchestrator runs as local activities. All can be repeated. */
+export interface ScheduleActivities {
+  /** Adds the run of a schedule for a time (ISO 8601), then does `startScheduledRuns`. @param version of the clock that started it */
+  addScheduledRun(scheduleId: string, dueAt: string, version: number): Promise<void>;
+  /**
+   * Ends the runs of a schedule whose jobs or batches have ended, and starts those whose turn it is: creates their jobs or
+   * batches. Returns the results that are to be compared before their runs end.
+   */
+  startScheduledRuns(scheduleId: string): Promise<Comparison[]>;
+  /** Ends a run whose result was compared. @param compared null if that failed; results are then compared by their bytes */
+  endComparedRun(comparison: Comparison, compared: ComparedResult | null): Promise<void>;
 }
 
 export interface AllowanceActivities {

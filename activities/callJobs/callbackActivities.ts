@@ -7,6 +7,8 @@ import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { jobCallbackId, jobRow } from '../../store/jobs/jobRow.ts';
 import type { Jobs } from '../../store/jobs/jobs.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import { isScheduleCallback, recordScheduleAttempt } from '../../store/schedules/scheduleCallbacks.ts';
+import { sealedData } from '../../store/schedules/sealed.ts';
 import { envelopeOf } from '../../store/webhooks/events.ts';
 import { signingSecrets } from '../../store/webhooks/webhookEndpoints.ts';
 import type { CallbackActivities, CallbackDeliveryActivities } from '../../workflows/deliverCallback.ts';
@@ -16,9 +18,11 @@ import { isSuccess, type Message, type PostServices, postSigned } from '../webho
 const MAX_POSTS = 10;
 const HEARTBEAT_MS = 2000;
 
+type Stored = Pick<Store, 'jobs' | 'batchCallbacks' | 'scheduleCallbacks'>;
+
 /** Creates the database steps of callbacks, which the orchestrator runs as local activities. */
 export const createCallbackActivities = (
-  store: Pick<Store, 'jobs' | 'batchCallbacks'>,
+  store: Stored,
   jobs: Pick<Jobs, 'callbackAttempted'>,
   scheduleMs: readonly number[],
 ): CallbackActivities => ({
@@ -28,16 +32,19 @@ export const createCallbackActivities = (
   },
   recordCallback(id, { nextAt, ...attempt }) {
     const recorded = { ...attempt, nextAt: nextAt === null ? null : new Date(nextAt) };
+    if (isScheduleCallback(id)) return recordScheduleAttempt(store, id, recorded);
     return isBatchCallback(id) ? recordAttempt(store, id, recorded) : jobs.callbackAttempted(id, recorded);
   },
 });
 
 /** A callback that is being delivered. */
-interface PendingCallback extends Message {
+interface PendingCallback extends Omit<Message, 'body'> {
   accountId: string;
   attempts: number;
   /** Number of attempts since it was last sent again. */
   tries: number;
+  /** Makes the body, which is the same on every attempt. */
+  body(keyring: Keyring): string;
 }
 
 /** The body of a job's callback, the same on every attempt: therefore without the state of the callback. */
@@ -46,16 +53,23 @@ function bodyOf(job: JobDoc, id: string): string {
   return envelopeOf(id, JOB_COMPLETED, job.endedAt ?? job.createdAt, data);
 }
 
-/** Finds a callback that is being delivered. @param id of a job, or of a batch's callback */
+/** Finds a callback that is being delivered. @param id of a job, or of the callback of a batch or a schedule */
 async function findPending(
-  { jobs, batchCallbacks }: Pick<Store, 'jobs' | 'batchCallbacks'>,
+  { jobs, batchCallbacks, scheduleCallbacks }: Stored,
   id: string,
 ): Promise<PendingCallback | null> {
+  if (isScheduleCallback(id)) {
+    const row = await scheduleCallbacks.findOne({ _id: id, state: 'pending' });
+    if (row === null) return null;
+    const { accountId, event, url, attempts, createdAt, data } = row;
+    const body = (keyring: Keyring) => envelopeOf(id, event, createdAt, sealedData.open(keyring, id, data));
+    return { id, accountId, event, url, attempts, tries: attempts, body };
+  }
   if (isBatchCallback(id)) {
     const row = await batchCallbacks.findOne({ _id: id, state: 'pending' });
     if (row === null) return null;
     const { accountId, event, url, attempts, tries = attempts, createdAt, data } = row;
-    const body = envelopeOf(id, event, createdAt, JSON.parse(data));
+    const body = () => envelopeOf(id, event, createdAt, JSON.parse(data));
     return { id, accountId, event, url, attempts, tries, body };
   }
   const job = await jobs.findOne({ _id: id, 'callback.state': 'pending' });
@@ -63,12 +77,12 @@ async function findPending(
   const { accountId, callback } = job;
   const callbackId = jobCallbackId(id);
   const { url, attempts, tries = attempts } = callback;
-  const body = bodyOf(job, callbackId);
+  const body = () => bodyOf(job, callbackId);
   return { id: callbackId, accountId, event: JOB_COMPLETED, url, attempts, tries, body };
 }
 
 interface CallbackServices extends PostServices {
-  store: Pick<Store, 'jobs' | 'batchCallbacks'>;
+  store: Stored;
   keyring: Keyring;
   secrets: Pick<CallbackSecrets, 'find'>;
 }
@@ -79,7 +93,8 @@ export function createCallbackDelivery(services: CallbackServices): CallbackDeli
   /** Number of callbacks that are being posted, by account. */
   const posting = new Map<string, number>();
 
-  async function post({ accountId, ...message }: PendingCallback) {
+  async function post({ accountId, body, ...callback }: PendingCallback) {
+    const message = { ...callback, body: body(keyring) };
     const secret = await secrets.find(accountId);
     const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
     try {

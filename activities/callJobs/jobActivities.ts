@@ -19,6 +19,7 @@ import type { AccountJobsActivities } from '../../workflows/accountJobs.ts';
 import type { EarlierResult, JobActivities, JobOutcome } from '../../workflows/runJob.ts';
 import type { ToolResult } from '../../workflows/types.ts';
 import type { BatchSteps } from '../batches/batchSteps.ts';
+import type { ScheduleSteps } from '../schedules/scheduleSteps.ts';
 import { type JobRefusal, mayCall, refusalOf } from './jobRefusal.ts';
 import { expiryOfResult, keepFiles, storeOutcome } from './storeOutcome.ts';
 
@@ -35,6 +36,7 @@ interface JobServices {
   nextRows: BatchSteps['nextRows'];
   inputs: BatchSteps['inputs'];
   receiptKeys: Pick<ReceiptKeys, 'digestKeysOf'>;
+  scheduleSteps: Pick<ScheduleSteps, 'jobEnded'>;
   /** Deletes the history of a workflow that has ended. */
   deleteHistory(workflowId: string): Promise<void>;
 }
@@ -191,6 +193,10 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
         log.warn('could not keep the result of a job for later calls', { jobId: id, error }),
       );
       await tidy(job, end).catch((error) => log.warn('could not tidy up after a job', { jobId: id, error }));
+      if (ended !== null)
+        await services.scheduleSteps
+          .jobEnded(ended)
+          .catch((error) => log.warn('could not end a run; the sweeper will', { jobId: id, error }));
       return ended?.callback?.state === 'pending';
     },
   };

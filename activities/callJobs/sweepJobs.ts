@@ -6,13 +6,14 @@ import { findOpenJobs } from '../../store/jobs/openJobs.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
-import type { accountJobs } from '../../workflows/accountJobs.ts';
-import { accountJobsOptions, moreJobs, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
+import { workflowIds } from '../../workflows/contract.ts';
 import type { JobActivities } from '../../workflows/runJob.ts';
 import type { JobMaintenanceActivities } from '../../workflows/types.ts';
 import type { BatchSteps } from '../batches/batchSteps.ts';
 import { isClosed } from '../ledger/scheduledActivities.ts';
+import type { ScheduleSteps } from '../schedules/scheduleSteps.ts';
 import { startCallback } from './startCallback.ts';
+import { wakeQueue } from './wakeQueue.ts';
 
 interface Dependencies {
   store: Store;
@@ -20,6 +21,7 @@ interface Dependencies {
   client: Client;
   endJob: JobActivities['endJob'];
   batches: Pick<BatchSteps, 'sweep'>;
+  schedules: Pick<ScheduleSteps, 'sweep'>;
 }
 
 const LOST = {
@@ -33,16 +35,12 @@ export function createJobSweep({
   client,
   endJob,
   batches,
+  schedules,
 }: Dependencies): JobMaintenanceActivities {
   const paybacks = createPaybacks({ store, ledger, accounts: createAccounts(store) });
 
-  async function wakeQueue(accountId: string): Promise<void> {
-    const options = { ...accountJobsOptions(accountId), signal: moreJobs };
-    await client.workflow.signalWithStart<typeof accountJobs>(WORKFLOWS.accountJobs, options);
-  }
-
   async function startQueue(accountId: string): Promise<void> {
-    if (await isClosed(client, workflowIds.accountJobs(accountId))) await wakeQueue(accountId);
+    if (await isClosed(client, workflowIds.accountJobs(accountId))) await wakeQueue(client, accountId);
   }
 
   /** Ends a job whose workflow has ended without doing so. Its result is not stored, so that nothing may be charged. */
@@ -61,10 +59,11 @@ export function createJobSweep({
       const { accounts, running, callbacks } = await findOpenJobs(store);
       const ofBatches = await batches.sweep(heartbeat);
       for (const accountId of new Set([...accounts, ...ofBatches.waiting])) await startQueue(accountId);
-      for (const accountId of ofBatches.unfinished) await wakeQueue(accountId);
+      for (const accountId of ofBatches.unfinished) await wakeQueue(client, accountId);
       for (const { _id } of running) await endLost(_id);
       for (const { _id, accountId } of callbacks)
         if (await isClosed(client, workflowIds.callback(_id))) await startCallback(client, _id, accountId);
+      await schedules.sweep(heartbeat);
       heartbeat();
     },
   };

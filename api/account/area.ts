@@ -34,7 +34,7 @@ export function createAccountArea(core: ApiCore, services: Services) {
   });
   return {
     keys,
-    exportAccount: createExportAccount(store, auth, contents, files),
+    exportAccount: createExportAccount(store, auth, contents, files, core.keyring),
     routes(router: Router<State>) {
       const authenticate = createAuthenticate({
         apiKeys,

@@ -1,3 +1,4 @@
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Account, GrantDoc } from '../../store/accounts/accountDocs.ts';
 import { type AccountCursors, openAccountCursors } from '../../store/accounts/accountExport.ts';
 import { createLists } from '../../store/accounts/lists.ts';
@@ -14,6 +15,8 @@ import { fileRow } from '../../store/files/fileRow.ts';
 import type { Files } from '../../store/files/files.ts';
 import { jobRow } from '../../store/jobs/jobRow.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import type { ScheduleDoc } from '../../store/schedules/scheduleDocs.ts';
+import { runRow, scheduleRow } from '../../store/schedules/scheduleRow.ts';
 import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { Auth, User } from '../auth/auth.ts';
 import {
@@ -65,6 +68,10 @@ const grantRow = ({ _id, accountId, reason, operator, ...grant }: GrantDoc): Row
   ...grant,
   byOperator: operator !== undefined,
 });
+function scheduleOf(keyring: Keyring, schedule: ScheduleDoc): Row {
+  const { cost: _cost, nextAt: _nextAt, ...row } = scheduleRow(keyring, schedule, () => 0, null);
+  return row;
+}
 const paymentRow = ({ _id: id, accountId, forgetAt, ...payment }: PaymentDoc): Row => ({ id, ...payment });
 const topUpRow = ({ _id: challengeId, accountId, proof, forgetAt, ...topUp }: TopUpDoc): Row => ({
   challengeId,
@@ -123,6 +130,7 @@ export const createExportAccount = (
   auth: Pick<Auth, 'sessions'>,
   contents: Pick<CallContents, 'find'>,
   files: Pick<Files, 'nameOf'>,
+  keyring: Keyring,
 ): ExportAccount =>
   async function* exportAccount(account, user) {
     const cursors = await openAccountCursors(store, account._id);
@@ -154,6 +162,12 @@ export const createExportAccount = (
     yield* lines('batch', cursors.batches(), (batch) => ({ ...batchRow(batch) }));
     yield* lines('batchCallback', cursors.batchCallbacks(), (callback) => ({
       batchId: callback.batchId,
+      ...callbackRow(callback),
+    }));
+    yield* lines('schedule', cursors.schedules(), (schedule) => scheduleOf(keyring, schedule));
+    yield* lines('scheduleRun', cursors.scheduleRuns(), (run) => ({ ...runRow(keyring, run) }));
+    yield* lines('scheduleCallback', cursors.scheduleCallbacks(), (callback) => ({
+      scheduleId: callback.scheduleId,
       ...callbackRow(callback),
     }));
     yield* lines('refusal', cursors.refusals(), (refusal) => ({ ...refusalRow(refusal) }));

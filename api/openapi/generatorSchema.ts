@@ -31,6 +31,15 @@ import {
 } from '../../schemas/jobs.ts';
 import { callReceipt } from '../../schemas/receipts.ts';
 import {
+  backfillBody,
+  backfilled,
+  newScheduleBody,
+  schedule,
+  scheduleCallback,
+  scheduleChangeBody,
+  scheduleRun,
+} from '../../schemas/schedules.ts';
+import {
   attempt,
   eventKind,
   newWebhook,
@@ -73,6 +82,13 @@ const NAMED: Readonly<Record<string, object>> = {
   BatchCallback: batchCallback,
   BatchResend: batchResend,
   UploadedFile: file,
+  Schedule: schedule,
+  CreateScheduleInput: newScheduleBody,
+  ScheduleChange: scheduleChangeBody,
+  ScheduleRun: scheduleRun,
+  ScheduleBackfill: backfillBody,
+  ScheduleBackfillResult: backfilled,
+  ScheduleCallback: scheduleCallback,
   CallbackSecret: callbackSecret,
   CallbackRotation: callbackRotation,
   AccountEvent: event,

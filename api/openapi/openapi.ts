@@ -24,6 +24,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Jobs: 'Calls whose result waits in the store instead of on a connection.',
   Batches: 'Many calls in one request, with a result, a price and an outcome for each.',
   Files: 'Uploaded files that tools read instead of a URL.',
+  Schedules: 'Jobs and batches that repeat, and callbacks when their results change.',
   Account: 'Balance, calls, ledger, keys and events of an account.',
   'Webhook endpoints': 'Endpoints that receive events, their secrets and deliveries.',
   Service: 'The catalogue of tools and the state of the service. No key is needed.',

@@ -15,6 +15,7 @@ export const ITEM_EXAMPLES = {
   files: 'file_2c1d9c0e-5b6f-4a3d-8e71-0f9b6a4d3c25',
   jobs: 'call_7d1f5a52-0c9b-4c3e-8a76-2f0e9d4b1c35',
   keys: 'key_0b8f6c1e-6f0e-4f7e-9a52-3b1d5c0e8f11',
+  schedules: 'sch_8c1d2e3f-4a5b-4c6d-8e7f-9a0b1c2d3e4f',
   webhooks: 'whe_5d0c2c9e-7f0b-4b5e-8d37-4f2a8e9b6c10',
 } as const;
 const { keys: KEY_ID, webhooks: ENDPOINT_ID, jobs: CALL_ID } = ITEM_EXAMPLES;
@@ -151,6 +152,46 @@ const file: Json = {
   expiresAt: LATER,
 };
 
+const SCHEDULE_ID = ITEM_EXAMPLES.schedules;
+const target = { tool: 'web-scrape', input: { url: 'https://bakery.example.com/menu' } };
+const schedule: Json = {
+  id: SCHEDULE_ID,
+  name: 'menu of the bakery',
+  cron: '0 7 * * mon-fri',
+  timeZone: 'Europe/Berlin',
+  tools: ['web-scrape'],
+  job: target,
+  batch: null,
+  overlap: 'skip',
+  onChange: 'changed',
+  callbackUrl: 'https://shop.example.com/hooks/menu',
+  paused: false,
+  pauseReason: null,
+  cost: 3,
+  createdAt: CREATED,
+  nextAt: '2026-11-04T06:00:00.000Z',
+};
+const run: Json = {
+  id: 'run_9e107d9d372bb6826bd81d3542a419d6',
+  scheduleId: SCHEDULE_ID,
+  dueAt: '2026-11-03T06:00:00.000Z',
+  origin: 'clock',
+  state: 'succeeded',
+  code: null,
+  jobId: CALL_ID,
+  batchId: null,
+  startedAt: '2026-11-03T06:00:00.412Z',
+  endedAt: '2026-11-03T06:00:02.105Z',
+  charged: 3,
+  changed: true,
+  difference: {
+    added: 1,
+    removed: 0,
+    lines: [{ change: 'added', text: 'Pumpkin bread: 4.20' }],
+    picture: null,
+  },
+};
+
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw…';
 
 /** Examples by operationId; the reference shows them, and a test compares them with the schemas. */
@@ -174,6 +215,41 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
   createFile: { response: file },
   listFiles: { response: page(file) },
   getFile: { response: file },
+  createSchedule: {
+    request: {
+      name: 'menu of the bakery',
+      cron: '0 7 * * mon-fri',
+      timeZone: 'Europe/Berlin',
+      job: target,
+      onChange: 'changed',
+      callbackUrl: 'https://shop.example.com/hooks/menu',
+    },
+    response: schedule,
+  },
+  listSchedules: { response: page(schedule) },
+  getSchedule: { response: schedule },
+  changeSchedule: {
+    request: { cron: '30 7 * * mon-fri' },
+    response: { ...schedule, cron: '30 7 * * mon-fri' },
+  },
+  listScheduleRuns: { response: page(run) },
+  triggerSchedule: {
+    response: {
+      ...run,
+      origin: 'trigger',
+      state: 'waiting',
+      jobId: null,
+      startedAt: null,
+      endedAt: null,
+      charged: 0,
+      changed: null,
+      difference: null,
+    },
+  },
+  backfillSchedule: {
+    request: { from: '2026-10-26T00:00:00Z', to: '2026-11-01T23:59:59Z' },
+    response: { times: 5, added: 5 },
+  },
   getCallbackSecret: { response: { secret: SECRET, nextSecret: null, nextFrom: null } },
   rotateCallbackSecret: {
     request: { force: false },

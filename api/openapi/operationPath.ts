@@ -14,6 +14,7 @@ const ITEMS: Readonly<Record<string, { name: string; example: string }>> = {
   files: { name: 'file', example: ITEM_EXAMPLES.files },
   jobs: { name: 'job', example: ITEM_EXAMPLES.jobs },
   keys: { name: 'API key', example: ITEM_EXAMPLES.keys },
+  schedules: { name: 'schedule', example: ITEM_EXAMPLES.schedules },
   webhooks: { name: 'webhook endpoint', example: ITEM_EXAMPLES.webhooks },
 };
 const SUCCESS: Readonly<Record<number, string>> = { 200: 'Success.', 201: 'Created.', 202: 'Accepted.' };

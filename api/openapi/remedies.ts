@@ -30,7 +30,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   endpoint_disabled: 'Repair the receiver, then enable the webhook endpoint again.',
   not_finished: 'Get the state of the job with "?wait=30" until it is neither "queued" nor "running".',
   limit_reached:
-    'Revoke an API key, delete a webhook endpoint or a file, or wait until jobs or batches have ended. "detail" names the limit.',
+    'Revoke an API key, delete a webhook endpoint, a file or a schedule, or wait until jobs or batches have ended. "detail" names the limit.',
   rotation_pending:
     'Wait until the overlap of the two secrets has ended, or set "force" to discard the new secret and create another one now. The new secret of a webhook endpoint can also be activated.',
   body_too_large: 'Send a smaller body. "detail" states the limit in bytes.',

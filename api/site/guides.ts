@@ -42,6 +42,7 @@ export const GUIDES = [
       'idempotency',
       'jobs',
       'batches',
+      'schedules',
       'files',
       'rate-limits',
       'billing',

@@ -150,6 +150,8 @@ export interface AccountDoc {
   keysMade: number;
   /** Number of webhook endpoints ever created, incremented for the same reason; see `WebhookEndpoints.create`. */
   endpointsMade?: number;
+  /** Number of schedules ever created, incremented for the same reason; see `Schedules.create`. */
+  schedulesMade?: number;
   /** Number of holds by pool, which is the number of running calls. */
   running: Partial<Record<HoldPool, number>>;
   /** Whether the owner has switched on keeping the input and output of calls; see `callContents.ts`. */

@@ -11,6 +11,7 @@ import type { JobDoc } from '../jobs/jobDocs.ts';
 import type { ApiKeyDoc } from '../keys/keyDocs.ts';
 import { copyJournal } from '../ledger/copyJournal.ts';
 import type { Store } from '../mongo/mongo.ts';
+import type { ScheduleCallbackDoc, ScheduleDoc, ScheduleRunDoc } from '../schedules/scheduleDocs.ts';
 import type { DeliveryAttemptDoc, EventDoc, WebhookEndpointDoc } from '../webhooks/webhookDocs.ts';
 import type { EntryDoc, GrantDoc } from './accountDocs.ts';
 import type { SecurityEventDoc } from './securityDocs.ts';
@@ -29,6 +30,9 @@ export interface AccountCursors {
   /** The batches that have been accepted. */
   batches(): FindCursor<BatchDoc>;
   batchCallbacks(): FindCursor<BatchCallbackDoc>;
+  schedules(): FindCursor<ScheduleDoc>;
+  scheduleRuns(): FindCursor<ScheduleRunDoc>;
+  scheduleCallbacks(): FindCursor<ScheduleCallbackDoc>;
   refusals(): FindCursor<RefusalDoc>;
   entries(): FindCursor<EntryDoc>;
   grants(): FindCursor<GrantDoc>;
@@ -63,6 +67,13 @@ export async function openAccountCursors(store: Store, accountId: string): Promi
         .sort({ createdAt: -1, _id: -1 })
         .batchSize(BATCH),
     batchCallbacks: () => store.batchCallbacks.find({ accountId }).batchSize(BATCH),
+    schedules: () =>
+      store.schedules
+        .find({ accountId, deletedAt: { $exists: false } })
+        .sort({ createdAt: -1, _id: -1 })
+        .batchSize(BATCH),
+    scheduleRuns: () => store.scheduleRuns.find({ accountId }).batchSize(BATCH),
+    scheduleCallbacks: () => store.scheduleCallbacks.find({ accountId }).batchSize(BATCH),
     refusals: () => store.refusals.find({ accountId }).sort({ firstAt: -1, _id: -1 }).batchSize(BATCH),
     entries: () => store.entries.find({ accountId }).sort({ seq: -1 }).batchSize(BATCH),
     grants: () => store.grants.find({ accountId }).sort({ at: -1 }).batchSize(BATCH),

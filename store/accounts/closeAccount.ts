@@ -16,7 +16,7 @@ const placeholder = (accountId: string): string => `${accountId.toLowerCase()}@c
 
 /**
  * Closes an account in one transaction: revokes its keys, and deletes its webhook endpoints, its automatic top-ups, the kept input and output of
- * its calls, the results for later calls, its files, jobs and batches, its refused requests, its users and their sessions, passwords, passkeys and second factors. The
+ * its calls, the results for later calls, its files, jobs, batches and schedules, its refused requests, its users and their sessions, passwords, passkeys and second factors. The
  * account, its ledger, calls, events and invoices are kept without the email address. Running calls settle as usual, because holds do not
  * depend on keys.
  *
@@ -68,6 +68,18 @@ export async function closeAccount(
     await store.jobs.deleteMany({ accountId }, { session });
     await store.batches.deleteMany({ accountId }, { session });
     await store.batchCallbacks.deleteMany({ accountId }, { session });
+    // The sweeper deletes the clocks of schedules, and then the schedules.
+    await store.schedules.updateMany(
+      { accountId, deletedAt: { $exists: false } },
+      {
+        $set: { deletedAt: new Date(), unsyncedSince: new Date(), sealedTarget: '', last: null, name: '' },
+        $unset: { idempotency: '' },
+        $inc: { version: 1 },
+      },
+      { session },
+    );
+    await store.scheduleRuns.deleteMany({ accountId }, { session });
+    await store.scheduleCallbacks.deleteMany({ accountId }, { session });
     await store.callbackSecrets.deleteOne({ _id: accountId }, { session });
     await store.refusals.deleteMany({ accountId }, { session });
 

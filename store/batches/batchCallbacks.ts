@@ -93,8 +93,13 @@ export const listCallbacks = (
 ): Promise<Page<BatchCallbackDoc>> =>
   pageByTime('callbacks', (condition) => batchCallbacks.find({ batchId, ...condition }), 'createdAt', page);
 
-/** A callback as its owner sees it. */
-export function callbackRow({ _id: id, ...callback }: BatchCallbackDoc): BatchCallbackRow {
+/** A callback of a batch or of a schedule as its owner sees it. */
+export function callbackRow<Event extends string>({
+  _id: id,
+  ...callback
+}: Omit<BatchCallbackDoc, 'batchId' | 'event'> & { event: Event }): Omit<BatchCallbackRow, 'event'> & {
+  event: Event;
+} {
   const { event, createdAt, url, state, attempts, statusCode, error } = callback;
   return {
     id,

@@ -13,6 +13,8 @@ export interface BatchDoc {
   keyId: string | null;
   keyPrefix: string | null;
   requestId: string;
+  /** Id of the schedule that created it; missing if it is none. */
+  scheduleId?: string;
   /** `creating` while its rows are stored, `discarding` while they are deleted because one was bad; nobody sees it then. */
   state: BatchState | 'creating' | 'discarding';
   pauseReason: PauseReason | null;

@@ -22,7 +22,7 @@ export const STORED_MS = BATCH_MS + BATCH_KEPT_MS + HOUR_MS;
 /** A batch that a request creates. */
 export type NewBatch = Pick<
   BatchDoc,
-  '_id' | 'accountId' | 'keyId' | 'keyPrefix' | 'requestId' | 'createdAt' | 'baseUrl'
+  '_id' | 'accountId' | 'keyId' | 'keyPrefix' | 'requestId' | 'createdAt' | 'baseUrl' | 'scheduleId'
 >;
 
 /** What is known of a batch when all of its rows have been checked. */
@@ -70,7 +70,7 @@ export interface Batches {
   /** Lets a batch end when its running rows have ended. */
   cancel(id: string): Promise<void>;
   /** Ends a batch if none of its rows waits or runs and all are counted: the sums must say so. Can be repeated. */
-  end(batch: Pick<BatchDoc, '_id' | 'accountId'>): Promise<void>;
+  end(batch: Pick<BatchDoc, '_id' | 'accountId' | 'scheduleId'>): Promise<void>;
 }
 
 /** The states in which a batch has not ended. */

@@ -65,6 +65,8 @@ export interface JobDoc {
   /** Removed if the job ended so that the same request may succeed; see `isFinalRefusal`. */
   idempotency?: { key: string; fingerprint: string; expiresAt: Date };
   expiresAt: Date;
+  /** Id of the run of a schedule that created it; missing if it is none. */
+  scheduleRun?: string;
   /** Id of the batch of which it is a row; missing if it is none. The other fields of rows are missing then too. */
   batchId?: string;
   /** Position of the row in the batch, from 0. */

@@ -11,7 +11,7 @@ interface OpenJobs {
   accounts: string[];
   /** Jobs that run, each in a workflow of its own. */
   running: Pick<JobDoc, '_id' | 'accountId'>[];
-  /** Jobs with a callback that is due, and such callbacks of batches. */
+  /** Jobs with a callback that is due, and such callbacks of batches and schedules. */
   callbacks: Pick<JobDoc, '_id' | 'accountId'>[];
 }
 
@@ -19,10 +19,11 @@ interface OpenJobs {
 export async function findOpenJobs({
   jobs,
   batchCallbacks,
-}: Pick<Store, 'jobs' | 'batchCallbacks'>): Promise<OpenJobs> {
+  scheduleCallbacks,
+}: Pick<Store, 'jobs' | 'batchCallbacks' | 'scheduleCallbacks'>): Promise<OpenJobs> {
   const ago = { $lt: new Date(Date.now() - LEFTOVER_AFTER_MS) };
   const projection = { accountId: 1 } as const;
-  const [accounts, running, ofJobs, ofBatches] = await Promise.all([
+  const [accounts, running, ofJobs, ofBatches, ofSchedules] = await Promise.all([
     jobs.distinct('accountId', { state: 'queued', batchId: { $exists: false }, createdAt: ago }),
     jobs
       .find({ state: 'running', startedAt: ago, inChunk: { $exists: false } }, { projection })
@@ -30,8 +31,9 @@ export async function findOpenJobs({
       .toArray(),
     jobs.find({ 'callback.state': 'pending', 'callback.nextAt': ago }, { projection }).limit(BATCH).toArray(),
     batchCallbacks.find({ state: 'pending', nextAt: ago }, { projection }).limit(BATCH).toArray(),
+    scheduleCallbacks.find({ state: 'pending', nextAt: ago }, { projection }).limit(BATCH).toArray(),
   ]);
-  return { accounts, running, callbacks: [...ofJobs, ...ofBatches] };
+  return { accounts, running, callbacks: [...ofJobs, ...ofBatches, ...ofSchedules] };
 }
 
 /** Whether a job is a row that runs in a chunk. The queue of its account then ends it, although it has no workflow. */

@@ -21,6 +21,11 @@ import { API_KEY_INDEXES, BUCKET_INDEXES } from '../keys/keyDocs.ts';
 import { OAUTH_CLIENT_INDEXES, OAUTH_CONSENT_INDEXES, OAUTH_TOKEN_INDEXES } from '../keys/oauthDocs.ts';
 import { RECEIPT_KEY_INDEXES } from '../receipts/receiptDocs.ts';
 import {
+  SCHEDULE_CALLBACK_INDEXES,
+  SCHEDULE_INDEXES,
+  SCHEDULE_RUN_INDEXES,
+} from '../schedules/scheduleDocs.ts';
+import {
   BROADCAST_INDEXES,
   INCIDENT_INDEXES,
   POOL_SAMPLE_INDEXES,
@@ -118,6 +123,9 @@ export async function ensureIndexes(store: Store): Promise<void> {
     store.batches.createIndexes(BATCH_INDEXES),
     store.batchCallbacks.createIndexes(BATCH_CALLBACK_INDEXES),
     store.receiptKeys.createIndexes(RECEIPT_KEY_INDEXES),
+    store.schedules.createIndexes(SCHEDULE_INDEXES),
+    store.scheduleRuns.createIndexes(SCHEDULE_RUN_INDEXES),
+    store.scheduleCallbacks.createIndexes(SCHEDULE_CALLBACK_INDEXES),
     store.refusals.createIndexes(REFUSAL_INDEXES),
     store.refusalDays.createIndexes(REFUSAL_DAY_INDEXES),
     store.apiKeys.createIndexes(API_KEY_INDEXES),

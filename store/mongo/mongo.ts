@@ -32,6 +32,7 @@ import type { ApiKeyDoc, BucketDoc } from '../keys/keyDocs.ts';
 import type { OauthClientDoc, OauthConsentDoc, OauthTokenDoc } from '../keys/oauthDocs.ts';
 import type { QuoteFeedDoc } from '../quotes/quoteDocs.ts';
 import type { ReceiptKeyDoc } from '../receipts/receiptDocs.ts';
+import type { ScheduleCallbackDoc, ScheduleDoc, ScheduleRunDoc } from '../schedules/scheduleDocs.ts';
 import type {
   BroadcastDoc,
   IncidentDoc,
@@ -82,6 +83,9 @@ export interface Store extends Transactions {
   batchCallbacks: Collection<BatchCallbackDoc>;
   callbackSecrets: Collection<CallbackSecretDoc>;
   receiptKeys: Collection<ReceiptKeyDoc>;
+  schedules: Collection<ScheduleDoc>;
+  scheduleRuns: Collection<ScheduleRunDoc>;
+  scheduleCallbacks: Collection<ScheduleCallbackDoc>;
   refusals: Collection<RefusalDoc>;
   refusalDays: Collection<RefusalDayDoc>;
   buckets: Collection<BucketDoc>;
@@ -182,6 +186,9 @@ export async function openStore(uri: string, timeoutMs = TIMEOUT_MS, traced = fa
     batchCallbacks: db.collection('batchCallbacks'),
     callbackSecrets: db.collection('callbackSecrets'),
     receiptKeys: db.collection('receiptKeys'),
+    schedules: db.collection('schedules'),
+    scheduleRuns: db.collection('scheduleRuns'),
+    scheduleCallbacks: db.collection('scheduleCallbacks'),
     refusals: db.collection('refusals'),
     refusalDays: db.collection('refusalDays'),
     buckets: db.collection('buckets'),

@@ -2,15 +2,15 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { EnvError } from '../../schemas/env.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { countReceiptKeys } from '../receipts/privateKeys.ts';
-import { countSecrets } from './rekey.ts';
+import { countSchedules, countSecrets } from './rekey.ts';
 import { countTwoFactors } from './twoFactorSecrets.ts';
 
 const CHECKED = 'utility-tools';
 
 /**
  * Checks at the start of a process that the keyring can decrypt stored secrets: it must have every key that encrypted
- * a webhook secret, a second factor or a receipt key, and each of its keys must equal the key that was first used with this database
- * under the same id.
+ * a webhook secret, a second factor, a receipt key or a schedule, and each of its keys must equal the key that was first used with
+ * this database under the same id.
  * For the comparison the first process that uses a key stores a MAC made with it.
  *
  * @throws EnvError with one line that names the key
@@ -32,6 +32,7 @@ export async function assertMasterKeys(store: Store, keyring: Keyring): Promise<
     ['stored webhook secrets', await countSecrets(store, keyring)],
     ['second factors of users', await countTwoFactors(store, keyring)],
     ['keys of receipts', await countReceiptKeys(store, keyring)],
+    ['schedules', await countSchedules(store, keyring)],
   ] as const)
     for (const [key, count] of counts)
       if (!keyring.has(key))

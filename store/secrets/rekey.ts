@@ -23,6 +23,26 @@ export async function countSecrets(
   return counts;
 }
 
+/** Base64 characters that contain the id of the master key: a byte and up to 255 more. */
+const KEY_ID_CHARACTERS = 344;
+
+/** Counts the schedules that each master key encrypts. */
+export async function countSchedules(
+  { schedules }: Pick<Store, 'schedules'>,
+  keyring: Keyring,
+): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  const beginnings = schedules.aggregate<{ sealed: string }>([
+    { $match: { deletedAt: { $exists: false } } },
+    { $project: { sealed: { $substrBytes: ['$sealedTarget', 0, KEY_ID_CHARACTERS] } } },
+  ]);
+  for await (const { sealed } of beginnings) {
+    const keyId = keyIdOf(keyring, sealed);
+    counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+  }
+  return counts;
+}
+
 /** Number of stored values that depend on a master key. */
 interface References {
   key: string;
@@ -31,6 +51,7 @@ interface References {
   twoFactors: number;
   /** Number of keys that sign receipts. */
   receiptKeys: number;
+  schedules: number;
   /**
    * Number of unexpired fingerprints of calls. A fingerprint is a MAC that recognises a repeated call, and expires
    * after a day.
@@ -50,6 +71,7 @@ export async function countReferences(store: Store, keyring: Keyring): Promise<R
       webhookSecrets: 0,
       twoFactors: 0,
       receiptKeys: 0,
+      schedules: 0,
       idempotencyKeys: 0,
     };
     found.set(key, known);
@@ -58,6 +80,7 @@ export async function countReferences(store: Store, keyring: Keyring): Promise<R
   for (const [key, secrets] of await countSecrets(store, keyring)) of(key).webhookSecrets = secrets;
   for (const [key, users] of await countTwoFactors(store, keyring)) of(key).twoFactors = users;
   for (const [key, signing] of await countReceiptKeys(store, keyring)) of(key).receiptKeys = signing;
+  for (const [key, schedules] of await countSchedules(store, keyring)) of(key).schedules = schedules;
   const prints = store.calls.aggregate<{ _id: string; count: number }>([
     {
       $match: {

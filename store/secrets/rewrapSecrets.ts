@@ -3,6 +3,7 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { CallbackSecretDoc } from '../jobs/jobDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { rewrapReceiptKeys } from '../receipts/privateKeys.ts';
+import { sealedSnapshot, sealedTarget } from '../schedules/sealed.ts';
 import { openSecret, sealSecret } from '../webhooks/webhookEndpoints.ts';
 import { keyIdOf } from './rekey.ts';
 import { authSecrets, SEALED, twoFactorsOf, versionOf, versionOfSealed } from './twoFactorSecrets.ts';
@@ -48,10 +49,29 @@ async function rewrapTwoFactors(store: Store, keyring: Keyring): Promise<number>
   return rewrapped;
 }
 
+/** Re-encrypts what schedules run, and the results with which they compare the next ones. They last longer than other results. */
+async function rewrapSchedules({ schedules }: Pick<Store, 'schedules'>, keyring: Keyring): Promise<number> {
+  let rewrapped = 0;
+  for await (const { _id, sealedTarget: target, last } of schedules.find({ deletedAt: { $exists: false } }))
+    for (const [field, old, sealed] of [
+      ['sealedTarget', target, sealedTarget],
+      ['last.sealedSnapshot', last?.sealedSnapshot, sealedSnapshot],
+    ] as const) {
+      const fresh = old === undefined ? null : sealed.rewrap(keyring, _id, old);
+      if (fresh === null) continue;
+      const { modifiedCount } = await schedules.updateOne(
+        { _id, [field]: old },
+        { $set: { [field]: fresh } },
+      );
+      rewrapped += modifiedCount;
+    }
+  return rewrapped;
+}
+
 /**
- * Re-encrypts the webhook secrets, second factors and keys of receipts that older master keys encrypted with the current one.
+ * Re-encrypts the webhook secrets, second factors, keys of receipts and schedules that older master keys encrypted with the current one.
  *
- * @returns the number of re-encrypted secrets
+ * @returns the number of re-encrypted values
  */
 export const rewrapSecrets = async (store: Store, keyring: Keyring): Promise<number> =>
   (await rewrapSigningSecrets(
@@ -71,4 +91,5 @@ export const rewrapSecrets = async (store: Store, keyring: Keyring): Promise<num
     keyring,
   )) +
   (await rewrapTwoFactors(store, keyring)) +
-  (await rewrapReceiptKeys(store, keyring));
+  (await rewrapReceiptKeys(store, keyring)) +
+  (await rewrapSchedules(store, keyring));

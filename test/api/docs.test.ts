@@ -569,6 +569,7 @@ test('the snippets of the guides run as they are printed', async (t) => {
     'idempotency',
     'jobs',
     'batches',
+    'schedules',
     'files',
     'billing',
     'account',
@@ -588,7 +589,7 @@ test('the snippets of the guides run as they are printed', async (t) => {
       if (['quickstart', 'agents'].includes(page))
         t.regex(printed, /ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad/, language);
     }
-  t.deepEqual(ran, { sh: 12, js: 4, python: 1, ts: 1 });
+  t.deepEqual(ran, { sh: 12, js: 5, python: 1, ts: 1 });
 
   const [retries] = snippetsOf(await textOf('/docs/retries.md')).filter(({ language }) => language === 'js');
   const use = "\nconsole.log(await call('hash-text', { text: 'abc' }));\nawait call('hash-text', {});\n";

@@ -186,7 +186,7 @@ test.serial(
     t.is(await rewrapSecrets(store, both), 1);
     t.is(await rewrapSecrets(store, both), 0);
     t.deepEqual(await countReferences(store, both), [
-      { key: 'k2', webhookSecrets: 0, twoFactors: 1, receiptKeys: 0, idempotencyKeys: 0 },
+      { key: 'k2', webhookSecrets: 0, twoFactors: 1, receiptKeys: 0, schedules: 0, idempotencyKeys: 0 },
     ]);
     await assertMasterKeys(store, alone);
     // A code is accepted once, so this uses the next one.

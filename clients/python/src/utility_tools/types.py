@@ -1856,6 +1856,264 @@ class UploadedFile(TypedDict):
     """When the file is deleted."""
 
 
+class _ScheduleJobRequired(TypedDict):
+    tool: str
+    """Name of the tool. Tools that take secrets are refused."""
+    input: Dict[str, Any]
+    """Input of the tool: at most 64 KB."""
+
+
+class ScheduleJob(_ScheduleJobRequired, total=False):
+    metadata: Dict[str, str]
+    """Texts of your own that the jobs show, as for a job."""
+
+
+class ScheduleBatch(TypedDict):
+    tool: str
+    """Name of the tool that all rows call. Tools that take secrets are refused."""
+    rows: int
+    """Number of rows."""
+    maxCredits: Union[int, None]
+    """Credits above which a batch pauses; null: no limit."""
+    order: Literal["input", "completion"]
+    """Default order of the results."""
+    onEmptyBalance: Literal["pause", "stop"]
+    """What happens when the account has too few credits for a row."""
+    metadata: Union[Dict[str, str], None]
+    """Texts that the batches show."""
+
+
+class Schedule(TypedDict):
+    id: str
+    """Id of the schedule."""
+    name: str
+    """Name for people."""
+    cron: str
+    """Times as a cron expression of five fields: minute, hour, day of the month, month and day of the week (0 or 7 is Sunday), with lists, ranges, steps and English names of three letters. A day matches one of the two fields of days if neither begins with `*`, else both."""
+    timeZone: str
+    """Time zone of the expression: its name in the IANA database, such as `Europe/Berlin`. When clocks go forward, times that do not exist on that day are left out; when they go back, times that exist twice run twice."""
+    overlap: Literal["skip", "queue", "cancel"]
+    """What happens when a run is due while an earlier one has not ended: `skip` skips the new one, `queue` lets it wait, `cancel` cancels the earlier one."""
+    onChange: Literal["off", "changed", "always"]
+    """Whether the result of a run is compared with that of the last run that succeeded. `off`: it is not; callbacks report the end of the job or batch. `changed`: `schedule.changed` is posted when the results differ. `always`: it is posted at the end of every run."""
+    callbackUrl: Union[str, None]
+    """URL to which callbacks are posted; null: none."""
+    paused: bool
+    """Whether the schedule is paused: its times pass without a run."""
+    tools: List[str]
+    """Tools that a run calls."""
+    job: Union["ScheduleJob", None]
+    """The job that each run creates; null if it is a batch."""
+    batch: Union["ScheduleBatch", None]
+    """The batch that each run creates, without its inputs; null if it is a job."""
+    pauseReason: Literal["requested", "account_suspended", "key_revoked", None]
+    """Why the schedule is paused: `requested`; `account_suspended`; or `key_revoked`, because the API key that created it, or last changed it, was revoked, has expired or may not call the tools any more. Null if it is not."""
+    cost: int
+    """Price of a run in credits, if all of its calls succeed."""
+    createdAt: str
+    """When the schedule was created."""
+    nextAt: Union[str, None]
+    """When the next run is due; null if the schedule is paused, or that is not known at the moment."""
+
+
+class _CreateScheduleInputJobRequired(TypedDict):
+    tool: str
+    """Name of the tool. Tools that take secrets are refused."""
+    input: Dict[str, Any]
+    """Input of the tool: at most 64 KB."""
+
+
+class CreateScheduleInputJob(_CreateScheduleInputJobRequired, total=False):
+    metadata: Dict[str, str]
+    """Texts of your own that the jobs show, as for a job."""
+
+
+class _CreateScheduleInputBatchRequired(TypedDict):
+    tool: str
+    """Name of the tool that all rows call. Tools that take secrets are refused."""
+    inputs: List[Dict[str, Any]]
+    """Inputs of the tool, one for each row."""
+
+
+class CreateScheduleInputBatch(_CreateScheduleInputBatchRequired, total=False):
+    maxCredits: int
+    """Credits above which the batch pauses instead of running further rows. Default: no limit."""
+    order: Literal["input", "completion"]
+    """Default order of the results: that of the rows in the body, or that in which they end."""
+    onEmptyBalance: Literal["pause", "stop"]
+    """What happens when the account has too few credits for a row: the batch pauses until it has enough, or the other rows are cancelled."""
+    metadata: Dict[str, str]
+    """Texts of your own that the batches show, as for a batch."""
+
+
+class _CreateScheduleInputRequired(TypedDict):
+    name: str
+    """Name for people."""
+    cron: str
+    """Times as a cron expression of five fields: minute, hour, day of the month, month and day of the week (0 or 7 is Sunday), with lists, ranges, steps and English names of three letters. A day matches one of the two fields of days if neither begins with `*`, else both."""
+
+
+class CreateScheduleInput(_CreateScheduleInputRequired, total=False):
+    timeZone: str
+    """Time zone of the expression: its name in the IANA database, such as `Europe/Berlin`. When clocks go forward, times that do not exist on that day are left out; when they go back, times that exist twice run twice."""
+    job: "CreateScheduleInputJob"
+    """The job that each run creates. A schedule has a job or a batch."""
+    batch: "CreateScheduleInputBatch"
+    """The batch that each run creates."""
+    overlap: Literal["skip", "queue", "cancel"]
+    """What happens when a run is due while an earlier one has not ended: `skip` skips the new one, `queue` lets it wait, `cancel` cancels the earlier one."""
+    onChange: Literal["off", "changed", "always"]
+    """Whether the result of a run is compared with that of the last run that succeeded. `off`: it is not; callbacks report the end of the job or batch. `changed`: `schedule.changed` is posted when the results differ. `always`: it is posted at the end of every run."""
+    callbackUrl: str
+    """https URL to which callbacks are posted. Default: none."""
+    paused: bool
+    """Whether the schedule is paused: its times pass without a run."""
+
+
+class _ScheduleChangeJobRequired(TypedDict):
+    tool: str
+    """Name of the tool. Tools that take secrets are refused."""
+    input: Dict[str, Any]
+    """Input of the tool: at most 64 KB."""
+
+
+class ScheduleChangeJob(_ScheduleChangeJobRequired, total=False):
+    metadata: Dict[str, str]
+    """Texts of your own that the jobs show, as for a job."""
+
+
+class _ScheduleChangeBatchRequired(TypedDict):
+    tool: str
+    """Name of the tool that all rows call. Tools that take secrets are refused."""
+    inputs: List[Dict[str, Any]]
+    """Inputs of the tool, one for each row."""
+
+
+class ScheduleChangeBatch(_ScheduleChangeBatchRequired, total=False):
+    maxCredits: int
+    """Credits above which the batch pauses instead of running further rows. Default: no limit."""
+    order: Literal["input", "completion"]
+    """Default order of the results: that of the rows in the body, or that in which they end."""
+    onEmptyBalance: Literal["pause", "stop"]
+    """What happens when the account has too few credits for a row: the batch pauses until it has enough, or the other rows are cancelled."""
+    metadata: Dict[str, str]
+    """Texts of your own that the batches show, as for a batch."""
+
+
+class ScheduleChange(TypedDict, total=False):
+    name: str
+    """Name for people."""
+    cron: str
+    """Times as a cron expression of five fields: minute, hour, day of the month, month and day of the week (0 or 7 is Sunday), with lists, ranges, steps and English names of three letters. A day matches one of the two fields of days if neither begins with `*`, else both."""
+    timeZone: str
+    """Time zone of the expression: its name in the IANA database, such as `Europe/Berlin`. When clocks go forward, times that do not exist on that day are left out; when they go back, times that exist twice run twice."""
+    overlap: Literal["skip", "queue", "cancel"]
+    """What happens when a run is due while an earlier one has not ended: `skip` skips the new one, `queue` lets it wait, `cancel` cancels the earlier one."""
+    onChange: Literal["off", "changed", "always"]
+    """Whether the result of a run is compared with that of the last run that succeeded. `off`: it is not; callbacks report the end of the job or batch. `changed`: `schedule.changed` is posted when the results differ. `always`: it is posted at the end of every run."""
+    callbackUrl: Union[str, None]
+    """https URL to which callbacks are posted. Null: none."""
+    paused: bool
+    """Whether the schedule is paused: its times pass without a run."""
+    job: "ScheduleChangeJob"
+    """The job that each run creates. A schedule has a job or a batch."""
+    batch: "ScheduleChangeBatch"
+    """The batch that each run creates."""
+
+
+class ScheduleRunDifferenceLinesItem(TypedDict):
+    change: Literal["added", "removed"]
+    """Whether the line is new or gone."""
+    text: str
+    """The line."""
+
+
+class ScheduleRunDifferencePicture(TypedDict):
+    changedPixels: int
+    """Number of pixels with a colour value that differs by more than 16 of 255, and of those that only one of the pictures has."""
+    pixels: int
+    """Number of pixels that were compared."""
+    url: Union[str, None]
+    """Address of a PNG that shows the new picture in pale grey and what differs in red. It needs no key, and ends after 72 hours. Null if the account has no storage left."""
+
+
+class ScheduleRunDifference(TypedDict):
+    added: int
+    """Number of lines that are new."""
+    removed: int
+    """Number of lines that are gone."""
+    lines: List["ScheduleRunDifferenceLinesItem"]
+    """The first 20 of these lines, cut at 200 characters. A line is a line of text, or a field of the result and its value."""
+    picture: Union["ScheduleRunDifferencePicture", None]
+    """How the picture of the result differs from the last one; null if it does not, or the files were compared by their bytes."""
+
+
+class ScheduleRun(TypedDict):
+    id: str
+    """Id of the run."""
+    scheduleId: str
+    """Id of the schedule."""
+    dueAt: str
+    """The time of the schedule for which it is the run; of a triggered run, when it was triggered."""
+    origin: Literal["clock", "trigger", "backfill"]
+    """What caused the run: a time of the schedule, a request, or a backfill."""
+    state: Literal["waiting", "running", "succeeded", "failed", "cancelled", "skipped"]
+    """State of the run: `waiting` for an earlier run; `skipped`: it did not start, and `code` says why."""
+    code: Union[str, None]
+    """Error code of a run that failed, or was cancelled; `overlap` or `limit_reached` of a run that was skipped; else null."""
+    jobId: Union[str, None]
+    """Id of the job of the run; null if there is none."""
+    batchId: Union[str, None]
+    """Id of the batch of the run; null if there is none."""
+    startedAt: Union[str, None]
+    """When the job or batch was created; null if there is none."""
+    endedAt: Union[str, None]
+    """When the run ended; null if it has not."""
+    charged: int
+    """Credits that the run was charged."""
+    changed: Union[bool, None]
+    """Whether its result differs from that of the last run that succeeded; null if it was not compared."""
+    difference: Union["ScheduleRunDifference", None]
+    """How the result differs from that of the last run that succeeded; null if it does not, or was not compared."""
+
+
+ScheduleBackfill = TypedDict(
+    "ScheduleBackfill",
+    {
+        "from": str,
+        "to": str,
+    },
+)
+
+
+class ScheduleBackfillResult(TypedDict):
+    times: int
+    """Times of the schedule in the period."""
+    added: int
+    """Runs that were added: for the times that had none."""
+
+
+class ScheduleCallback(TypedDict):
+    id: str
+    """Id of the callback, the same on every attempt."""
+    createdAt: str
+    """When it was caused."""
+    url: str
+    """URL that is posted to."""
+    attempts: int
+    """Number of attempts so far."""
+    statusCode: Union[int, None]
+    """HTTP status of the response to the latest attempt; null if there was none."""
+    error: Union[str, None]
+    """Why the latest attempt got no response; null if it got one."""
+    history: List["CallbackAttempt"]
+    """The last 20 attempts, oldest first."""
+    event: Literal["schedule.changed"]
+    """What it reports."""
+    state: Literal["pending", "delivered", "failed"]
+    """`pending`: it is being delivered or retried."""
+
+
 class CallbackSecret(TypedDict):
     secret: str
     """The secret that signs callbacks now."""
@@ -2150,6 +2408,27 @@ class ListBatchCallbacksQuery(TypedDict, total=False):
 
 class ListFilesQuery(TypedDict, total=False):
     """Parameters of `listFiles`."""
+
+    limit: int
+    """Maximum number of rows in the response."""
+
+
+class ListSchedulesQuery(TypedDict, total=False):
+    """Parameters of `listSchedules`."""
+
+    limit: int
+    """Maximum number of rows in the response."""
+
+
+class ListScheduleRunsQuery(TypedDict, total=False):
+    """Parameters of `listScheduleRuns`."""
+
+    limit: int
+    """Maximum number of rows in the response."""
+
+
+class ListScheduleCallbacksQuery(TypedDict, total=False):
+    """Parameters of `listScheduleCallbacks`."""
 
     limit: int
     """Maximum number of rows in the response."""

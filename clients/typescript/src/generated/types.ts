@@ -2207,6 +2207,305 @@ export interface UploadedFile {
   expiresAt: string;
 }
 
+export interface Schedule {
+  /** Id of the schedule. */
+  id: string;
+  /** Name for people. */
+  name: string;
+  /**
+   * Times as a cron expression of five fields: minute, hour, day of the month, month and day of the week
+   * (0 or 7 is Sunday), with lists, ranges, steps and English names of three letters. A day matches one
+   * of the two fields of days if neither begins with `*`, else both.
+   */
+  cron: string;
+  /**
+   * Time zone of the expression: its name in the IANA database, such as `Europe/Berlin`. When clocks go
+   * forward, times that do not exist on that day are left out; when they go back, times that exist twice
+   * run twice.
+   */
+  timeZone: string;
+  /**
+   * What happens when a run is due while an earlier one has not ended: `skip` skips the new one, `queue`
+   * lets it wait, `cancel` cancels the earlier one.
+   */
+  overlap: "skip" | "queue" | "cancel";
+  /**
+   * Whether the result of a run is compared with that of the last run that succeeded. `off`: it is not;
+   * callbacks report the end of the job or batch. `changed`: `schedule.changed` is posted when the
+   * results differ. `always`: it is posted at the end of every run.
+   */
+  onChange: "off" | "changed" | "always";
+  /** URL to which callbacks are posted; null: none. */
+  callbackUrl: string | null;
+  /** Whether the schedule is paused: its times pass without a run. */
+  paused: boolean;
+  /** Tools that a run calls. */
+  tools: string[];
+  /** The job that each run creates; null if it is a batch. */
+  job: {
+    /** Name of the tool. Tools that take secrets are refused. */
+    tool: string;
+    /** Input of the tool: at most 64 KB. */
+    input: Record<string, unknown>;
+    /** Texts of your own that the jobs show, as for a job. */
+    metadata?: Record<string, string> | undefined;
+  } | null;
+  /** The batch that each run creates, without its inputs; null if it is a job. */
+  batch: {
+    /** Name of the tool that all rows call. Tools that take secrets are refused. */
+    tool: string;
+    /** Number of rows. */
+    rows: number;
+    /** Credits above which a batch pauses; null: no limit. */
+    maxCredits: number | null;
+    /** Default order of the results. */
+    order: "input" | "completion";
+    /** What happens when the account has too few credits for a row. */
+    onEmptyBalance: "pause" | "stop";
+    /** Texts that the batches show. */
+    metadata: Record<string, string> | null;
+  } | null;
+  /**
+   * Why the schedule is paused: `requested`; `account_suspended`; or `key_revoked`, because the API key
+   * that created it, or last changed it, was revoked, has expired or may not call the tools any more.
+   * Null if it is not.
+   */
+  pauseReason: "requested" | "account_suspended" | "key_revoked" | null;
+  /** Price of a run in credits, if all of its calls succeed. */
+  cost: number;
+  /** When the schedule was created. */
+  createdAt: string;
+  /** When the next run is due; null if the schedule is paused, or that is not known at the moment. */
+  nextAt: string | null;
+}
+
+export interface CreateScheduleInput {
+  /** Name for people. */
+  name: string;
+  /**
+   * Times as a cron expression of five fields: minute, hour, day of the month, month and day of the week
+   * (0 or 7 is Sunday), with lists, ranges, steps and English names of three letters. A day matches one
+   * of the two fields of days if neither begins with `*`, else both.
+   */
+  cron: string;
+  /**
+   * Time zone of the expression: its name in the IANA database, such as `Europe/Berlin`. When clocks go
+   * forward, times that do not exist on that day are left out; when they go back, times that exist twice
+   * run twice. Default: "UTC".
+   */
+  timeZone?: string | undefined;
+  /** The job that each run creates. A schedule has a job or a batch. */
+  job?: {
+    /** Name of the tool. Tools that take secrets are refused. */
+    tool: string;
+    /** Input of the tool: at most 64 KB. */
+    input: Record<string, unknown>;
+    /** Texts of your own that the jobs show, as for a job. */
+    metadata?: Record<string, string> | undefined;
+  } | undefined;
+  /** The batch that each run creates. */
+  batch?: {
+    /** Name of the tool that all rows call. Tools that take secrets are refused. */
+    tool: string;
+    /** Inputs of the tool, one for each row. */
+    inputs: readonly (Record<string, unknown>)[];
+    /** Credits above which the batch pauses instead of running further rows. Default: no limit. */
+    maxCredits?: number | undefined;
+    /**
+     * Default order of the results: that of the rows in the body, or that in which they end. Default:
+     * "input".
+     */
+    order?: "input" | "completion" | undefined;
+    /**
+     * What happens when the account has too few credits for a row: the batch pauses until it has enough,
+     * or the other rows are cancelled. Default: "pause".
+     */
+    onEmptyBalance?: "pause" | "stop" | undefined;
+    /** Texts of your own that the batches show, as for a batch. */
+    metadata?: Record<string, string> | undefined;
+  } | undefined;
+  /**
+   * What happens when a run is due while an earlier one has not ended: `skip` skips the new one, `queue`
+   * lets it wait, `cancel` cancels the earlier one. Default: "skip".
+   */
+  overlap?: "skip" | "queue" | "cancel" | undefined;
+  /**
+   * Whether the result of a run is compared with that of the last run that succeeded. `off`: it is not;
+   * callbacks report the end of the job or batch. `changed`: `schedule.changed` is posted when the
+   * results differ. `always`: it is posted at the end of every run. Default: "off".
+   */
+  onChange?: "off" | "changed" | "always" | undefined;
+  /** https URL to which callbacks are posted. Default: none. */
+  callbackUrl?: string | undefined;
+  /** Whether the schedule is paused: its times pass without a run. Default: false. */
+  paused?: boolean | undefined;
+}
+
+export interface ScheduleChange {
+  /** Name for people. */
+  name?: string | undefined;
+  /**
+   * Times as a cron expression of five fields: minute, hour, day of the month, month and day of the week
+   * (0 or 7 is Sunday), with lists, ranges, steps and English names of three letters. A day matches one
+   * of the two fields of days if neither begins with `*`, else both.
+   */
+  cron?: string | undefined;
+  /**
+   * Time zone of the expression: its name in the IANA database, such as `Europe/Berlin`. When clocks go
+   * forward, times that do not exist on that day are left out; when they go back, times that exist twice
+   * run twice.
+   */
+  timeZone?: string | undefined;
+  /**
+   * What happens when a run is due while an earlier one has not ended: `skip` skips the new one, `queue`
+   * lets it wait, `cancel` cancels the earlier one.
+   */
+  overlap?: "skip" | "queue" | "cancel" | undefined;
+  /**
+   * Whether the result of a run is compared with that of the last run that succeeded. `off`: it is not;
+   * callbacks report the end of the job or batch. `changed`: `schedule.changed` is posted when the
+   * results differ. `always`: it is posted at the end of every run.
+   */
+  onChange?: "off" | "changed" | "always" | undefined;
+  /** https URL to which callbacks are posted. Null: none. */
+  callbackUrl?: string | null | undefined;
+  /** Whether the schedule is paused: its times pass without a run. */
+  paused?: boolean | undefined;
+  /** The job that each run creates. A schedule has a job or a batch. */
+  job?: {
+    /** Name of the tool. Tools that take secrets are refused. */
+    tool: string;
+    /** Input of the tool: at most 64 KB. */
+    input: Record<string, unknown>;
+    /** Texts of your own that the jobs show, as for a job. */
+    metadata?: Record<string, string> | undefined;
+  } | undefined;
+  /** The batch that each run creates. */
+  batch?: {
+    /** Name of the tool that all rows call. Tools that take secrets are refused. */
+    tool: string;
+    /** Inputs of the tool, one for each row. */
+    inputs: readonly (Record<string, unknown>)[];
+    /** Credits above which the batch pauses instead of running further rows. Default: no limit. */
+    maxCredits?: number | undefined;
+    /**
+     * Default order of the results: that of the rows in the body, or that in which they end. Default:
+     * "input".
+     */
+    order?: "input" | "completion" | undefined;
+    /**
+     * What happens when the account has too few credits for a row: the batch pauses until it has enough,
+     * or the other rows are cancelled. Default: "pause".
+     */
+    onEmptyBalance?: "pause" | "stop" | undefined;
+    /** Texts of your own that the batches show, as for a batch. */
+    metadata?: Record<string, string> | undefined;
+  } | undefined;
+}
+
+export interface ScheduleRun {
+  /** Id of the run. */
+  id: string;
+  /** Id of the schedule. */
+  scheduleId: string;
+  /** The time of the schedule for which it is the run; of a triggered run, when it was triggered. */
+  dueAt: string;
+  /** What caused the run: a time of the schedule, a request, or a backfill. */
+  origin: "clock" | "trigger" | "backfill";
+  /** State of the run: `waiting` for an earlier run; `skipped`: it did not start, and `code` says why. */
+  state: "waiting" | "running" | "succeeded" | "failed" | "cancelled" | "skipped";
+  /**
+   * Error code of a run that failed, or was cancelled; `overlap` or `limit_reached` of a run that was
+   * skipped; else null.
+   */
+  code: string | null;
+  /** Id of the job of the run; null if there is none. */
+  jobId: string | null;
+  /** Id of the batch of the run; null if there is none. */
+  batchId: string | null;
+  /** When the job or batch was created; null if there is none. */
+  startedAt: string | null;
+  /** When the run ended; null if it has not. */
+  endedAt: string | null;
+  /** Credits that the run was charged. */
+  charged: number;
+  /** Whether its result differs from that of the last run that succeeded; null if it was not compared. */
+  changed: boolean | null;
+  /**
+   * How the result differs from that of the last run that succeeded; null if it does not, or was not
+   * compared.
+   */
+  difference: {
+    /** Number of lines that are new. */
+    added: number;
+    /** Number of lines that are gone. */
+    removed: number;
+    /**
+     * The first 20 of these lines, cut at 200 characters. A line is a line of text, or a field of the
+     * result and its value.
+     */
+    lines: {
+      /** Whether the line is new or gone. */
+      change: "added" | "removed";
+      /** The line. */
+      text: string;
+    }[];
+    /**
+     * How the picture of the result differs from the last one; null if it does not, or the files were
+     * compared by their bytes.
+     */
+    picture: {
+      /**
+       * Number of pixels with a colour value that differs by more than 16 of 255, and of those that only one
+       * of the pictures has.
+       */
+      changedPixels: number;
+      /** Number of pixels that were compared. */
+      pixels: number;
+      /**
+       * Address of a PNG that shows the new picture in pale grey and what differs in red. It needs no key,
+       * and ends after 72 hours. Null if the account has no storage left.
+       */
+      url: string | null;
+    } | null;
+  } | null;
+}
+
+export interface ScheduleBackfill {
+  /** First time of the period. */
+  from: string;
+  /** Last time of the period: not in the future, and at most 31 days after `from`. */
+  to: string;
+}
+
+export interface ScheduleBackfillResult {
+  /** Times of the schedule in the period. */
+  times: number;
+  /** Runs that were added: for the times that had none. */
+  added: number;
+}
+
+export interface ScheduleCallback {
+  /** Id of the callback, the same on every attempt. */
+  id: string;
+  /** When it was caused. */
+  createdAt: string;
+  /** URL that is posted to. */
+  url: string;
+  /** Number of attempts so far. */
+  attempts: number;
+  /** HTTP status of the response to the latest attempt; null if there was none. */
+  statusCode: number | null;
+  /** Why the latest attempt got no response; null if it got one. */
+  error: string | null;
+  /** The last 20 attempts, oldest first. */
+  history: CallbackAttempt[];
+  /** What it reports. */
+  event: "schedule.changed";
+  /** `pending`: it is being delivered or retried. */
+  state: "pending" | "delivered" | "failed";
+}
+
 export interface CallbackSecret {
   /** The secret that signs callbacks now. */
   secret: string;
@@ -2513,6 +2812,24 @@ export interface ListBatchCallbacksQuery {
 
 /** Parameters of `listFiles`. */
 export interface ListFilesQuery {
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
+}
+
+/** Parameters of `listSchedules`. */
+export interface ListSchedulesQuery {
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
+}
+
+/** Parameters of `listScheduleRuns`. */
+export interface ListScheduleRunsQuery {
+  /** Maximum number of rows in the response. Default: 20. */
+  limit?: number | undefined;
+}
+
+/** Parameters of `listScheduleCallbacks`. */
+export interface ListScheduleCallbacksQuery {
   /** Maximum number of rows in the response. Default: 20. */
   limit?: number | undefined;
 }
