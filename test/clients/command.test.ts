@@ -151,6 +151,27 @@ test.serial('the jobs of the TypeScript client', async (t) => {
   t.true(listed >= 6);
 });
 
+test.serial('the schedules of the TypeScript client', async (t) => {
+  const { schedules } = new UtilityTools({ apiKey: account.toolsKey, baseUrl: stack.baseUrl });
+  const idempotencyKey = crypto.randomUUID();
+  const body = { name: 'rare', cron: '30 4 29 2 *', job: { tool: 'hash-text', input: { text: 'abc' } } };
+  const { id } = await schedules.create(body, { idempotencyKey });
+  t.is((await schedules.create(body, { idempotencyKey })).id, id);
+  t.like(await schedules.change(id, { paused: true }), { paused: true, name: 'rare' });
+  const run = await schedules.trigger(id, { idempotencyKey });
+  t.is((await schedules.trigger(id, { idempotencyKey })).id, run.id);
+  const period = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date().toISOString() };
+  t.deepEqual(await schedules.backfill(id, period), { times: 0, added: 0 });
+  const runs: string[] = [];
+  for await (const row of schedules.runs(id)) runs.push(row.id);
+  t.deepEqual(runs, [run.id]);
+  t.regex(await succeed(['schedules']), new RegExp(`^id .*\\n${id}  paused`));
+  t.regex(await succeed(['runs', id]), new RegExp(`^due .*\\n${run.dueAt}`));
+  for await (const row of schedules.list()) t.is(row.id, id);
+  await schedules.delete(id);
+  await t.throwsAsync(schedules.get(id), { message: /not_found/ });
+});
+
 test.serial('listen posts each event, signed like a webhook', async (t) => {
   const receiver = await startReceiver();
   t.teardown(() => receiver.close());

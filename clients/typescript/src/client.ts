@@ -5,6 +5,7 @@ import { Jobs } from './jobs.ts';
 import { createLines } from './lines.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
 import { type FileFields, type FileResult, fileOf, type Result, resultOf, type ToolInfo } from './result.ts';
+import { Schedules } from './schedules.ts';
 import { connectionOf, createTransport, type Transport } from './transport.ts';
 
 const KEY_VARIABLE = 'UTILITY_TOOLS_API_KEY';
@@ -34,6 +35,8 @@ export class UtilityTools extends ToolMethods {
   readonly batches: Batches;
   /** Files that tools read instead of a URL. */
   readonly files: Files;
+  /** Jobs and batches that repeat. */
+  readonly schedules: Schedules;
 
   /** @throws TypeError if the key is missing or the URL is not valid */
   constructor(options: ClientOptions = {}) {
@@ -42,6 +45,7 @@ export class UtilityTools extends ToolMethods {
     this.jobs = new Jobs(this.#send);
     this.batches = new Batches(this.#send, createLines(connectionOf(options, KEY_VARIABLE)));
     this.files = new Files(this.#send);
+    this.schedules = new Schedules(this.#send);
   }
 
   protected override async run<T extends object>(

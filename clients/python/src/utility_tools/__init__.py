@@ -16,6 +16,7 @@ from ._files import AsyncFiles, Files
 from ._jobs import AsyncJobs, Jobs
 from ._remedies import ErrorCode
 from ._result import Credits, FileResult, JobResult, Result, ReusedResult, ToolFile
+from ._schedules import AsyncSchedules, Schedules
 from ._webhooks import verify_webhook
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "AsyncBatches",
     "AsyncFiles",
     "AsyncJobs",
+    "AsyncSchedules",
     "AsyncUtilityTools",
     "AsyncUtilityToolsAccount",
     "Batches",
@@ -37,6 +39,7 @@ __all__ = [
     "Jobs",
     "Result",
     "ReusedResult",
+    "Schedules",
     "ToolFile",
     "UtilityTools",
     "UtilityToolsAccount",

@@ -11,6 +11,7 @@ from ._files import AsyncFiles, Files
 from ._jobs import AsyncJobs, Jobs
 from ._result import CallOptions, FileFields, FileResult, Result, ToolInfo, result_of, with_file
 from ._retries import Request, settings_of
+from ._schedules import AsyncSchedules, Schedules
 from ._tools import AsyncToolMethods, ToolMethods
 from ._transport import AsyncTransport, Transport
 
@@ -66,6 +67,8 @@ class UtilityTools(ToolMethods):
         """Calls that run later and whose results wait for you."""
         self.batches = Batches(self._transport)
         """Many calls in one request."""
+        self.schedules = Schedules(self._transport)
+        """Jobs and batches that repeat."""
 
     def close(self) -> None:
         """Closes the connections."""
@@ -117,6 +120,8 @@ class AsyncUtilityTools(AsyncToolMethods):
         """Calls that run later and whose results wait for you."""
         self.batches = AsyncBatches(self._transport)
         """Many calls in one request."""
+        self.schedules = AsyncSchedules(self._transport)
+        """Jobs and batches that repeat."""
 
     async def close(self) -> None:
         """Closes the connections."""

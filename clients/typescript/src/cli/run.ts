@@ -23,6 +23,7 @@ import { accessOf } from './keys.ts';
 import { listen } from './listen.ts';
 import { login, logout } from './login.ts';
 import { fieldsOf, jsonOf } from './rows.ts';
+import { listRuns, listSchedules } from './scheduleCommands.ts';
 import { runSubcommand, type Subcommand } from './subcommand.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -52,6 +53,8 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   showResult,
   cancelJob,
   runBatch,
+  listSchedules,
+  listRuns,
   listen,
 ];
 
