@@ -22,6 +22,7 @@ import { ledgerRoutes } from './pages/ledger/routes.ts';
 import { overviewRoutes } from './pages/overview/routes.ts';
 import { receiptsRoutes } from './pages/receipts/routes.ts';
 import { refusedRoutes } from './pages/refused/routes.ts';
+import { schedulesRoutes } from './pages/schedules/routes.ts';
 import { settingsRoutes } from './pages/settings/routes.ts';
 import { signInRoutes } from './pages/signIn/routes.ts';
 import { toolsRoutes } from './pages/tools/routes.ts';
@@ -36,6 +37,7 @@ const PAGES = [
   callsRoutes,
   batchesRoutes,
   jobsRoutes,
+  schedulesRoutes,
   keysRoutes,
   connectedAppsRoutes,
   connectRoutes,

@@ -67,6 +67,7 @@ async function ownerShots(stack: Stack, receiver: Receiver): Promise<Shot[]> {
     { name: 'batch price', path: paths.newBatch },
     { name: 'batch', path: paths.batch },
     { name: 'jobs', path: '/jobs' },
+    { name: 'schedules', path: '/schedules' },
     { name: 'row', path: paths.row },
     { name: 'keys', path: '/keys' },
     { name: 'key', path: paths.key },

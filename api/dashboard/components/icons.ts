@@ -7,6 +7,7 @@ const SHAPES = {
   calls: html`<path d="M4 6h16M4 12h10M4 18h7M17 15l4 3-4 3z"/>`,
   batches: html`<path d="M4 8h12v12H4zM8 8V4h12v12h-4M7 12h6M7 16h6"/>`,
   jobs: html`<circle cx="12" cy="12" r="9"/><path d="M12 7v5l3 3"/>`,
+  schedules: html`<path d="M4 6h16v14H4zM4 10h16M8 3v5M16 3v5M8 14h3M8 17h7"/>`,
   upload: html`<path d="M12 15V4M7 9l5-5 5 5M4 20h16"/>`,
   ledger: html`<path d="M5 3h14v18l-3-2-2 2-2-2-2 2-2-2-3 2zM9 8h6M9 12h6"/>`,
   keys: html`<circle cx="8" cy="15" r="4"/><path d="M11 12l9-9M16 7l3 3"/>`,

@@ -26,6 +26,7 @@ import type { ApiCore } from '../../core.ts';
 import type { TransferLimit } from '../../http/transferLimit.ts';
 import type { JobService } from '../../jobs/jobService.ts';
 import type { Mails } from '../../mail/messages.ts';
+import type { ScheduleService } from '../../schedules/scheduleService.ts';
 import type { TopUpService } from '../../topUps/topUpService.ts';
 import type { Webhooks } from '../../webhooks/webhookService.ts';
 import type { PageRouter } from './pageRouter.ts';
@@ -49,6 +50,7 @@ export interface DashboardServices {
   batchUploads: TransferLimit;
   batchDownloads: BatchDownloads;
   batchEvents: BatchEvents;
+  scheduleService: ScheduleService;
   payments: Payments;
   topUps: TopUps;
   /** Null if programs cannot buy credits. */

@@ -21,6 +21,7 @@ const MENU = [
       { path: '/dashboard/calls', name: 'Calls', icon: 'calls' },
       { path: '/dashboard/batches', name: 'Batches', icon: 'batches' },
       { path: '/dashboard/jobs', name: 'Jobs', icon: 'jobs' },
+      { path: '/dashboard/schedules', name: 'Schedules', icon: 'schedules' },
     ],
   },
   {

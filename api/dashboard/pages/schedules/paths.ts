@@ -1,0 +1,3 @@
+export const SCHEDULES_PATH = '/dashboard/schedules';
+
+export const schedulePath = (id: string): string => `${SCHEDULES_PATH}/${encodeURIComponent(id)}`;
