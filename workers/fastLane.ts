@@ -2,18 +2,24 @@ import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client
 import { createRunRows } from '../activities/batches/runRows.ts';
 import { startCallback } from '../activities/callJobs/startCallback.ts';
 import { createLedgerActivities } from '../activities/ledger/ledgerActivities.ts';
-import { createWholeCall } from '../activities/runtime/wholeCall.ts';
+import { createWholeCall, reservationOf } from '../activities/runtime/wholeCall.ts';
 import { callOptions, openCallStart, sealCallResult } from '../platform/temporal/callStart.ts';
 import { startDispatch } from '../platform/temporal/startDispatch.ts';
 import { dataConverter } from '../platform/temporal/temporal.ts';
 import { traceWorkflowStarts } from '../platform/temporal/temporalTracing.ts';
 import { contextOf, inContext } from '../platform/trace.ts';
 import type { Pool } from '../schemas/pools.ts';
-import { createLedger } from '../store/ledger/ledger.ts';
+import { createLedger, type Ledger, type ReserveResult } from '../store/ledger/ledger.ts';
 import { untilStoreAnswers } from '../store/mongo/connectStore.ts';
 import { openReceiptKeys } from '../store/receipts/receiptKeys.ts';
 import { toolQueue, WORKFLOWS } from '../workflows/contract.ts';
-import type { CallResult, LedgerActivities, ToolActivities, ToolAnswer } from '../workflows/types.ts';
+import type {
+  CallRequest,
+  CallResult,
+  LedgerActivities,
+  ToolActivities,
+  ToolAnswer,
+} from '../workflows/types.ts';
 import { loadWorkflowBundle } from './bundle.ts';
 import type { WorkerCore } from './core.ts';
 import type { FastLane } from './pools.ts';
@@ -71,6 +77,33 @@ function createResultWatch() {
   return { resultOf, watchTool, watchSettle };
 }
 
+/**
+ * Reserves the prices of calls while Temporal starts their workflows, so that a call waits only for the longer of the two. The
+ * activity of a call takes the hold over. If it does not, because another worker runs the call, its own reservation returns the
+ * same hold.
+ */
+function createEarlyReservations(ledger: Pick<Ledger, 'reserve'>) {
+  const waiting = new Map<string, Promise<ReserveResult | null>>();
+  return {
+    begin(call: CallRequest): void {
+      const reserved = ledger.reserve(reservationOf(call)).catch(() => null);
+      waiting.set(call.callId, reserved);
+    },
+    drop(callId: string): void {
+      waiting.delete(callId);
+    },
+    /** Wraps the step of the ledger. A call without a hold asks once more, in its own time. */
+    takeOver:
+      (reserve: LedgerActivities['reserve']): LedgerActivities['reserve'] =>
+      async (call) => {
+        const early = waiting.get(call.callId);
+        waiting.delete(call.callId);
+        const reserved = (await early) ?? null;
+        return reserved?.status === 'held' ? reserved : reserve(call);
+      },
+  };
+}
+
 /** Creates the fast lane of a pool's worker. @throws EnvError if the worker has no connection to MongoDB */
 export async function createFastLane(core: WorkerCore, pool: Pool): Promise<FastLane> {
   const { env, keyring, connection, open, onError, stopping } = core;
@@ -87,11 +120,12 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
   store.onEvents((accountId) => startDispatch(client, accountId).catch(onError));
   const { resultOf, watchTool, watchSettle } = createResultWatch();
   const { reserve, settle } = createLedgerActivities(ledger);
+  const reservations = createEarlyReservations(ledger);
   return {
     workflowBundle: await loadWorkflowBundle(onError),
     activitiesWith(tools) {
       const watched = Object.fromEntries(Object.entries(tools).map(([name, run]) => [name, watchTool(run)]));
-      const steps = { reserve, settle: watchSettle(settle) };
+      const steps = { reserve: reservations.takeOver(reserve), settle: watchSettle(settle) };
       return { ...watched, ...steps, ...createWholeCall(steps, watched) };
     },
     rowActivities: (tools) =>
@@ -119,8 +153,10 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
       // Before the start, because the call can have ended before the response to the start is read.
       const isOver = new AbortController();
       const result = resultOf(callId, AbortSignal.any([gone, isOver.signal]));
+      void result.then(() => reservations.drop(callId));
       const start = async () => {
         try {
+          reservations.begin(request);
           const handle = await client.workflow.start(WORKFLOWS.callTool, {
             ...options,
             requestEagerStart: true,

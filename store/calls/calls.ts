@@ -38,8 +38,14 @@ const TOUCH = { $currentDate: { touchedAt: true } } as const;
 const runningCall = (newCall: NewCall, startedAt: Date) =>
   ({ ...newCall, charged: 0, state: 'running', code: null, startedAt, finishedAt: null }) as const;
 
+/**
+ * Does not wait until the write is durable: the reservation waits for that, later in the same journal, and finds no call if MongoDB
+ * has lost it. Then nothing is charged.
+ */
+const NOT_YET_DURABLE = { writeConcern: { w: 1, journal: false } } as const;
+
 export function createCalls({ calls }: Store): Calls {
-  async function insert(row: Omit<CallDoc, 'touchedAt'>): Promise<Claim> {
+  async function insert(row: Omit<CallDoc, 'touchedAt'>, concern = {}): Promise<Claim> {
     const now = new Date();
     const { _id, accountId, idempotency } = row;
     for (;;) {
@@ -47,7 +53,7 @@ export function createCalls({ calls }: Store): Calls {
         const call = await calls.findOneAndUpdate(
           { _id },
           { $setOnInsert: row, ...TOUCH },
-          { upsert: true, returnDocument: 'after' },
+          { upsert: true, returnDocument: 'after', ...concern },
         );
         if (call === null) throw new Error(`call ${_id} was not inserted`);
         return { claimed: true, call };
@@ -64,7 +70,9 @@ export function createCalls({ calls }: Store): Calls {
   }
 
   return {
-    claim: (newCall) => insert(runningCall(newCall, new Date())),
+    claim: (newCall) =>
+      // Another request with the same Idempotency-Key must find the call also after MongoDB has failed.
+      insert(runningCall(newCall, new Date()), newCall.idempotency === undefined ? NOT_YET_DURABLE : {}),
 
     claimAnswered(newCall, startedAt) {
       const finishedAt = new Date();

@@ -4,6 +4,7 @@ import { isRecord } from '../../schemas/isRecord.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { type Collector, startCollector } from '../helpers/collector.ts';
+import { recordAt } from '../helpers/json.ts';
 import { type Stack, startNamespace, startStack } from '../helpers/stack.ts';
 import { startTemporalProxy, type TemporalProxy } from '../helpers/temporalProxy.ts';
 import { until } from '../helpers/until.ts';
@@ -15,14 +16,14 @@ import { until } from '../helpers/until.ts';
  * Calls run one at a time, and each figure is the median of all: it leaves out what happens at intervals and not for each call.
  */
 
-/** MongoDB commands, counted by the server's profiler. */
+/** MongoDB commands, counted by the server's profiler. Durable ones are waited for until the disk has them, and so take longest. */
 const COMMANDS = {
   // Until the response: key, account, a token, the claim, the reservation, a check for an earlier end, the settlement.
   'find apiKeys': 1,
   'find accounts': 1,
   'findAndModify buckets': 1,
   'findAndModify calls': 1,
-  'findAndModify accounts': 2,
+  'durable findAndModify accounts': 2,
   'find calls': 1,
   // Afterwards: that the response was taken, and the copy of the journal. Calls at the same time share the copy.
   'update calls': 2,
@@ -143,7 +144,10 @@ test('a warm call sends no more commands, requests and spans than are listed her
           rows.flatMap(({ op, ns, command }) => {
             const collection = String(ns).split('.').slice(1).join('.');
             const name = WRITES.includes(op) || !isRecord(command) ? op : Object.keys(command)[0];
-            return AT_INTERVALS.includes(collection) ? [] : [`${name} ${collection}`];
+            const isDurable = name === 'findAndModify' && recordAt(command, 'writeConcern').w === 'majority';
+            return AT_INTERVALS.includes(collection)
+              ? []
+              : [`${isDurable ? 'durable ' : ''}${name} ${collection}`];
           }),
         ),
       );
