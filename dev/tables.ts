@@ -1,11 +1,13 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { VARIABLES } from '../schemas/env.ts';
 import { loadRegistry, type Registry } from '../schemas/registry.ts';
 import { clientFiles } from './clients/files.ts';
+import { figureTable } from './figures.ts';
 import { part, whole } from './generatedText.ts';
 import { markdownTable } from './markdownTable.ts';
 import { poolUpdates } from './poolUpdates.ts';
+import { readResults } from './results.ts';
 
 const priceTable = (registry: Registry): string =>
   markdownTable(
@@ -41,6 +43,7 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
   const registry = await loadRegistry();
   const updates = [
     part('README.md', 'prices', `\n${priceTable(registry)}\n`),
+    part('README.md', 'figures', `\n${figureTable(await readResults())}\n`),
     part('docs/configuration.md', 'variables', `\n${variableTable()}\n`),
     ...poolUpdates(registry),
     ...Object.entries(await clientFiles()).map(([file, text]) => whole(file, text)),
@@ -52,4 +55,13 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
       return { file, actual, expected: all.reduce((text, { update }) => update(text), actual) };
     }),
   );
+}
+
+/** Updates the files of `generatedFiles`. @param log receives a line for each file that changed */
+export async function updateGenerated(log: (line: string) => void): Promise<void> {
+  for (const { file, actual, expected } of await generatedFiles())
+    if (actual !== expected) {
+      await writeFile(projectFile(file), expected);
+      log(`updated ${file}`);
+    }
 }

@@ -1,5 +1,7 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { installTestPrograms } from '../../dev/programs/tools.ts';
+import { readResults, saveResults } from '../../dev/results.ts';
+import { updateGenerated } from '../../dev/tables.ts';
 import { compareGoals, type Goal } from './goals.ts';
 import { createSections } from './sections.ts';
 import { FULL } from './sizes.ts';
@@ -11,7 +13,9 @@ const rounded = (table: object): unknown =>
     typeof value === 'number' ? round(value) : value,
   );
 
-const wanted = process.argv.slice(2);
+/** With `--save`, the figures replace those of earlier runs in `results.json` and in the README. */
+const isSaving = process.argv.includes('--save');
+const wanted = process.argv.slice(2).filter((it) => it !== '--save');
 const unknown = wanted.filter((name) => !(name in FULL));
 if (unknown.length > 0)
   throw new Error(`Unknown section ${unknown.join(', ')}. Choose from: ${Object.keys(FULL).join(', ')}`);
@@ -38,7 +42,12 @@ for (const [name, section] of Object.entries(sections)) {
   }
 }
 console.log('\ngoals');
-console.table(compareGoals(goals));
+const saved = Object.entries(await readResults()).map(([figure, { value }]) => [figure, value] as const);
+console.table(compareGoals(goals, Object.fromEntries(saved)));
+if (isSaving) {
+  await saveResults(goals);
+  await updateGenerated(console.log);
+}
 if (failed.length > 0) {
   console.log(`\nSections that failed, whose goals are missing: ${failed.join(', ')}`);
   process.exitCode = 1;

@@ -44,14 +44,14 @@ export const createSections = (
 ): Record<keyof Sizes, () => Promise<object>> => ({
   memory: async () => {
     const { idle, loaded } = await benchMemory(stack, sizes.memory);
-    goals.push({ figure: 'idle memory without Chromium, MB', value: idle.sum ?? Number.NaN, atMost: 1000 });
+    goals.push({ figure: 'idle memory without Chromium, MB', value: idle.sum ?? Number.NaN, atMost: 700 });
     return { 'idle MB': idle, 'after calls MB': loaded };
   },
   calls: async () =>
     (await benchCalls(stack, sizes.calls)).map(({ concurrency, bare, call, latency, throughput }) => {
-      if (concurrency === 1) goals.push({ figure: 'call / bare workflow, p50', value: latency, atMost: 1.8 });
+      if (concurrency === 1) goals.push({ figure: 'call / bare workflow, p50', value: latency, atMost: 0.9 });
       if (concurrency === 32)
-        goals.push({ figure: 'call / bare workflow, /s at 32 concurrent', value: throughput, atLeast: 0.75 });
+        goals.push({ figure: 'call / bare workflow, /s at 32 concurrent', value: throughput, atLeast: 1.3 });
       return {
         concurrency,
         'bare workflow p50 ms': bare.p50,
@@ -170,14 +170,15 @@ export const createSections = (
     ),
   start: async () => {
     const { first, second } = await benchStart(sizes.start);
-    goals.push({ figure: 'second start, s', value: second, atMost: 15 });
+    goals.push({ figure: 'second start, s', value: second, atMost: 8 });
     return { 'first start s': first, 'second start s': second };
   },
   ledger: async () => {
     const rows = await benchLedger(stack.mongodbUri, sizes.ledger);
-    for (const { accounts, pairsPerSecond: value } of rows)
-      if (accounts === 1)
-        goals.push({ figure: 'reserve and settle on one account, pairs/s', value, atLeast: 400 });
+    for (const { accounts, pairsPerSecond: value } of rows) {
+      const where = accounts === 1 ? 'one account' : 'many accounts';
+      goals.push({ figure: `reserve and settle on ${where}, pairs/s`, value, atLeast: 3000 });
+    }
     return rows;
   },
   hashes: async () => benchHashes(sizes.hashes),
@@ -202,7 +203,10 @@ export const createSections = (
   },
   webhooks: async () => {
     const { perSecond, half, isolation } = await benchWebhooks(stack, sizes.webhooks);
-    goals.push({ figure: 'webhook p99 with / without a hanging endpoint', value: isolation, atMost: 1.5 });
+    goals.push(
+      { figure: 'webhooks delivered, /s', value: perSecond, atLeast: 300 },
+      { figure: 'webhook p99 with / without a hanging endpoint', value: isolation, atMost: 1.2 },
+    );
     return {
       'events /s': perSecond,
       'first attempt p50 ms': half.p50,
@@ -230,8 +234,8 @@ export const createSections = (
       const throughput = ours.perSecond / unoserver.perSecond;
       goals.push(
         calls === 'four at once'
-          ? { figure: 'word-to-pdf / unoserver, /s four at once', value: throughput, atLeast: 1.5 }
-          : { figure: `word-to-pdf / unoserver, p50 ${calls}`, value: latency, atMost: 1 },
+          ? { figure: 'word-to-pdf / unoserver, /s four at once', value: throughput, atLeast: 2 }
+          : { figure: `word-to-pdf / unoserver, p50 ${calls}`, value: latency, atMost: 0.6 },
       );
       return {
         'word-to-pdf': calls,
@@ -246,6 +250,15 @@ export const createSections = (
   browser: async () => {
     const { rows, feed, configurations } = await benchBrowser(stack, pages, sizes.browser);
     goals.push({ figure: 'screenshot of an endless feed, p50 ms', value: feed.p50, atMost: 15_000 });
+    for (const { page, concurrency, latency, throughput } of rows)
+      goals.push(
+        concurrency === 1
+          ? { figure: `screenshot / bare puppeteer, p50 (${page})`, value: latency, atMost: 1.1 }
+          : {
+              figure: `screenshot / bare puppeteer, /s at ${concurrency} concurrent (${page})`,
+              ...{ value: throughput, atLeast: 1 },
+            },
+      );
     return [
       ...rows.map(
         ({ page, concurrency, bare, script, windows, competitors, empty, ours, latency, ...throughput }) => ({
