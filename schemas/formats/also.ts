@@ -11,7 +11,7 @@ const onlyWith = (part: Part): string => `Only with \`also: ["${part}"]\`, else 
 export const also = {
   type: 'array',
   items: { type: 'string', enum: PARTS },
-  uniqueItems: true,
+  // Without `uniqueItems`, with which OpenAPI Generator's client for Java does not compile. A part named twice is returned once.
   maxItems: PARTS.length,
   default: [],
   description:
