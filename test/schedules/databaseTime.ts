@@ -20,17 +20,53 @@ function withTime(value: unknown, now: Date): unknown {
   return { ...replaced, $set: { ...(isPlain(replaced.$set) && replaced.$set), ...dates } };
 }
 
+type Method = readonly [key: PropertyKey, args: readonly unknown[]];
+
+function callMethod(object: unknown, [key, args]: Method): unknown {
+  const member: unknown = isRecord(object) ? Reflect.get(object, key) : undefined;
+  if (typeof member !== 'function') throw new TypeError(`no method ${String(key)}`);
+  return Reflect.apply(member, object, args);
+}
+
+/** A cursor that reads the time when it is first read, because MongoDB runs its query only then. @param open opens the cursor */
+function timedCursor(open: () => unknown): object {
+  const options: Method[] = [];
+  const toArray = async (): Promise<unknown[]> => {
+    const rows = await callMethod(options.reduce(callMethod, open()), ['toArray', []]);
+    return Array.isArray(rows) ? rows : [];
+  };
+  const proxy: object = new Proxy(
+    {},
+    {
+      get(_, key) {
+        if (key === 'toArray') return toArray;
+        if (key === Symbol.asyncIterator)
+          return async function* () {
+            yield* await toArray();
+          };
+        return (...args: unknown[]) => {
+          options.push([key, args]);
+          return proxy;
+        };
+      },
+    },
+  );
+  return proxy;
+}
+
 function timed<T extends Document>(collection: Collection<T>, now: () => Date): Collection<T> {
   return new Proxy(collection, {
     get(target, key) {
       const member: unknown = Reflect.get(target, key);
       if (typeof member !== 'function') return member;
-      return (...args: unknown[]) =>
+      const call = (args: readonly unknown[]): unknown =>
         Reflect.apply(
           member,
           target,
           args.map((argument) => withTime(argument, now())),
         );
+      return (...args: unknown[]) =>
+        key === 'find' || key === 'aggregate' ? timedCursor(() => call(args)) : call(args);
     },
   });
 }
