@@ -2,6 +2,7 @@ import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { countEvent, createCounter } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
+import { pauseRefusal } from '../http/refusalPause.ts';
 import { addressKey } from './addressKey.ts';
 import type { FailureLimit } from './authenticate.ts';
 
@@ -23,6 +24,8 @@ export function createFailureLimit(store: Store, limit: RateLimit | null): Failu
   });
   return async (address) => {
     const retryAfter = await countEvent(failures, addressKey(address));
-    if (retryAfter !== null) throw new ServiceError('rate_limited', { retryAfter });
+    if (retryAfter === null) return;
+    await pauseRefusal();
+    throw new ServiceError('rate_limited', { retryAfter });
   };
 }

@@ -4,6 +4,7 @@ import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { countEvent } from '../../store/mongo/counters.ts';
 import { addressKey } from '../auth/addressKey.ts';
+import { pauseRefusal } from './refusalPause.ts';
 
 /**
  * Maximum number of requests without a key per client address and minute, in each API process. Programs that wait for a
@@ -21,7 +22,7 @@ const RETRY_AFTER_S = 5;
 
 /** Limits the requests that anyone can send without a key or session, before they reach MongoDB. */
 export interface PageLimit {
-  /** Counts a request of a client address, in memory. @throws ServiceError rate_limited */
+  /** Counts a request of a client address, in memory. @throws ServiceError rate_limited, after a pause */
   count(address: string): Promise<void>;
   /**
    * Waits for one of the slots for requests without a key; the address that holds the fewest gets the next one. The body
@@ -42,6 +43,7 @@ export function createPageLimit(limit: RateLimit | null): PageLimit {
     async count(address) {
       const retryAfter = await countEvent(requests, addressKey(address));
       if (retryAfter === null) return;
+      await pauseRefusal();
       throw new ServiceError('rate_limited', {
         detail: `At most ${REQUESTS} requests without a key are answered per minute and client address.`,
         retryAfter,

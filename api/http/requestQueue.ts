@@ -10,6 +10,22 @@ interface Waiting {
 }
 
 /**
+ * Closes a connection on which many requests wait. Node.js then creates an error for each request, also for those that had arrived in
+ * the same packet; without their stack traces that takes a third of the time, in which no other connection is served.
+ */
+function closeCheaply(socket: Socket): void {
+  if (socket.destroyed) return;
+  const { stackTraceLimit } = Error;
+  socket.prependOnceListener('close', () => {
+    Error.stackTraceLimit = 0;
+  });
+  socket.once('close', () => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
+  socket.destroy();
+}
+
+/**
  * Creates a listener that works on one request of a connection at a time: the next one begins when the operating system has
  * taken the whole response to the one before. Node.js itself starts every request that a client sends without waiting for
  * the responses (pipelining, RFC 9112, section 9.3.2), and keeps their responses in memory. When a connection ends, the
@@ -35,6 +51,6 @@ export function oneAtATime(listener: RequestListener): RequestListener {
       queues.set(socket, []);
       start(socket, { request, response });
     } else if (queue.length < WAITING) queue.push({ request, response });
-    else socket.destroy();
+    else closeCheaply(socket);
   };
 }

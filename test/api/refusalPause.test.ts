@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import test from 'ava';
+import { useStack } from '../helpers/profiles.ts';
+import type { SharedStack } from '../helpers/stack.ts';
+
+let stack: SharedStack;
+test.before(async () => {
+  stack = await useStack('limited');
+});
+test.after.always(() => stack?.stop());
+
+/** Sends copies of a request in one packet from an address. Returns the statuses, and the milliseconds until the last response. */
+async function send(
+  address: string,
+  path: string,
+  copies: number,
+): Promise<{ statuses: string[]; ms: number }> {
+  const { hostname: host, port } = new URL(stack.baseUrl);
+  const socket = connect({ host, port: Number(port) });
+  await once(socket, 'connect');
+  const request = (more: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\nAuthorization: Bearer ut_${randomBytes(16).toString('hex')}\r\n${more}\r\n`;
+  const started = performance.now();
+  socket.write(request('').repeat(copies - 1) + request('Connection: close\r\n'));
+  const statuses = [...(await text(socket)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = '']) => status);
+  return { statuses, ms: performance.now() - started };
+}
+
+for (const [path, most] of [
+  ['/dashboard/confirm-email?token=none', 600],
+  ['/api/v1/account', 60],
+] as const)
+  test(`${path}: an address above the limit waits for each refusal`, async (t) => {
+    const address = `198.51.100.${path.length}`;
+    for (let sent = 0; sent < most; sent += 30) {
+      const { statuses } = await send(address, path, 30);
+      t.false(statuses.includes('429'), statuses.join());
+    }
+    const { statuses, ms } = await send(address, path, 3);
+    t.deepEqual(statuses, ['429', '429', '429']);
+    t.true(ms >= 3000, `${ms} ms`);
+  });
