@@ -8,19 +8,32 @@ import { ServiceError } from '../../schemas/errors.ts';
 const MAX_REPLAYS = 4;
 /** Maximum number of stored results that a process reads for replays at the same time; copies of each are in memory then. */
 const MAX_READS = 4;
+/**
+ * Milliseconds for each MB above the first for which the slot of an account stays taken after the response. An API process, which has one
+ * thread for all callers, needs up to 30 ms per MB to decrypt and encode a result: so replays of an account take it for at most a quarter
+ * of the time.
+ */
+const REST_MS_PER_MB = 450;
 const REPLAY_WAIT_MS = 10_000;
 const REPLAY_RETRY_S = 5;
+const MB = 1_000_000;
 
-/** Bounds the memory of responses with stored results: replays of calls, and results of jobs. */
+/** The slot for reading a stored result. */
+export interface ReadSlot extends Disposable {
+  /** Notes the size of the result in bytes. */
+  noteSize(bytes: number): void;
+}
+
+/** Bounds the memory and the time of responses with stored results: replays of calls, and results of jobs. */
 export interface ReplaySlots {
   /**
-   * Waits until a stored result may be replayed. That slot is free again when the response has ended.
+   * Waits until a stored result may be replayed. That slot is free again when the response has ended, or later if the result is large.
    *
    * @param hangup aborted when the response has ended
    * @returns the slot for reading the result
    * @throws ServiceError rate_limited, pool_busy
    */
-  acquire(accountId: string, hangup: AbortSignal): Promise<Disposable>;
+  acquire(accountId: string, hangup: AbortSignal): Promise<ReadSlot>;
 }
 
 export function createReplaySlots(): ReplaySlots {
@@ -31,21 +44,31 @@ export function createReplaySlots(): ReplaySlots {
       const signal = AbortSignal.any([hangup, AbortSignal.timeout(REPLAY_WAIT_MS)]);
       const slot = await replays.acquire(accountId, signal).catch((error) => {
         throw new ServiceError('rate_limited', {
-          detail: `At most ${MAX_REPLAYS} large results of an account are replayed at the same time.`,
+          detail: `At most ${MAX_REPLAYS} large results of an account are replayed at the same time, and further ones after a pause.`,
           retryAfter: REPLAY_RETRY_S,
           cause: error,
         });
       });
-      const leave = () => slot[Symbol.dispose]();
+      let restMs = 0;
+      const leave = () => {
+        if (restMs > 0) setTimeout(() => slot[Symbol.dispose](), restMs).unref();
+        else slot[Symbol.dispose]();
+      };
       if (hangup.aborted) leave();
       else hangup.addEventListener('abort', leave, { once: true });
-      return await reads.acquire(accountId, signal).catch((error) => {
+      const read = await reads.acquire(accountId, signal).catch((error) => {
         throw new ServiceError('pool_busy', {
           detail: 'Many large results are being replayed. Try again in a few seconds.',
           retryAfter: REPLAY_RETRY_S,
           cause: error,
         });
       });
+      return {
+        noteSize(bytes) {
+          restMs = Math.round(Math.max(0, bytes / MB - 1) * REST_MS_PER_MB);
+        },
+        [Symbol.dispose]: () => read[Symbol.dispose](),
+      };
     },
   };
 }

@@ -60,7 +60,8 @@ export function createResultReuse({ reusable, keyring, replaySlots, log }: Depen
       const accountId = caller.account._id;
       const found = await attempt(() => reusable.find(accountId, reuse));
       if (found === null) return null;
-      using _slot = found.bytes <= INLINE_BYTES ? null : await replaySlots.acquire(accountId, hangup);
+      using slot = found.bytes <= INLINE_BYTES ? null : await replaySlots.acquire(accountId, hangup);
+      slot?.noteSize(found.bytes);
       const output = await attempt(() => found.read());
       return output === null ? null : { found, output };
     },

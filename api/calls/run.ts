@@ -105,9 +105,10 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
 
   /** Reads what a replay of such a call repeats. @throws ServiceError idempotency_key_used if it is no longer kept */
   async function readCopy({ row, call }: Recorded, copy: ResultReference): Promise<CallOutcome> {
-    using _slot = await deps.replaySlots.acquire(row.accountId, call.hangup);
+    using slot = await deps.replaySlots.acquire(row.accountId, call.hangup);
     try {
       const output = await retryStore(() => deps.results.read(row._id, copy));
+      slot.noteSize(output.length);
       return { available: null, ending: { output } };
     } catch (error) {
       throw error instanceof ResultGone ? noLongerKept(error) : error;
@@ -205,10 +206,13 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     const { row, replayed, deadline, call } = recorded;
     // A small result is part of the workflow's own.
     const isStored = 'stored' in result.result;
-    using read = new DisposableStack();
-    if (replayed && isStored && row.pendingAnswer === undefined)
-      read.use(await deps.replaySlots.acquire(row.accountId, call.hangup));
-    return await refunds.resultOrRefund(row, result, deadline);
+    using slot =
+      replayed && isStored && row.pendingAnswer === undefined
+        ? await deps.replaySlots.acquire(row.accountId, call.hangup)
+        : null;
+    const outcome = await refunds.resultOrRefund(row, result, deadline);
+    if ('output' in outcome.ending) slot?.noteSize(outcome.ending.output.length);
+    return outcome;
   }
 
   /** Settles a call whose workflow ended without a result. */

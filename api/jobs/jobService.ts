@@ -225,8 +225,9 @@ export function createJobService(deps: Dependencies): JobService {
       const job = await find(caller, id);
       if (job.endedAt === null) throw new ServiceError('not_finished');
       const { result } = job;
-      using _slot = result === null ? null : await deps.replaySlots.acquire(job.accountId, hangup);
+      using slot = result === null ? null : await deps.replaySlots.acquire(job.accountId, hangup);
       const stored = result === null ? null : await retryStore(() => results.read(id, result));
+      slot?.noteSize(stored?.length ?? 0);
       return { job, ending: jobEnding(job, stored) };
     },
 

@@ -87,3 +87,22 @@ test('replays of large results that are hardly read take little memory', async (
     for (const socket of sockets) socket.destroy();
   }
 });
+
+test('large results of an account are replayed with pauses, and those of another account beside them', async (t) => {
+  const accounts = [await makeAccount(stack, 1000), await makeAccount(stack, 1000)];
+  const read = async (account: TestAccount): Promise<void> => {
+    const response = await fetch(`${stack.baseUrl}/mcp`, { method: 'POST', ...message(account) });
+    t.truthy(resultOf(await response.text()).structuredContent);
+  };
+  for (const account of accounts) await read(account);
+  const [many, single] = accounts;
+  if (many === undefined || single === undefined) return t.fail();
+  const started = performance.now();
+  let left = 9;
+  const done = Promise.all(Array.from({ length: left }, () => read(many).then(() => left--)));
+  await read(single);
+  t.true(left > 0, 'another account waits for none of them');
+  await done;
+  // Four at once, four after 1.8 s, and the last one after 3.6 s.
+  t.true(performance.now() - started >= 3500, `${performance.now() - started} ms`);
+});
