@@ -43,6 +43,8 @@ export const BACKFILL_DAYS = { length: 31, past: 35 } as const;
 export const RUN_KEPT_DAYS = 40;
 /** Maximum number of differences that a run and its callback describe, and their length in characters. */
 export const MAX_CHANGES = { lines: 20, characters: 200 } as const;
+/** Size of the results of a batch, in bytes of JSON, from which further rows are compared only by whether they succeeded. */
+export const MAX_COMPARED_BYTES = 64 * 1024 * 1024;
 /** How pictures are compared, and for how long they are kept. Others are compared by their bytes. */
 export const PICTURES = {
   /** Largest picture in bytes. */

@@ -106,7 +106,7 @@ export function createComparison({ registry, results, links, offload }: Dependen
       const tool = registry.get(name);
       const output: unknown = JSON.parse((await results.read(callId, comparison.result)).toString());
       if (tool?.raw === undefined || !isRecord(output)) throw new Error(`${name} returns no file`);
-      const snapshotWith = (digest?: string) => snapshotOf(comparedLines(tool, output, digest));
+      const snapshotWith = (digest?: string) => snapshotOf([comparedLines(tool, output, digest)]);
       const data = output[tool.raw.data];
       const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : null;
       if (bytes === null || !isComparable(bytes)) return { ...NO_PICTURE, snapshot: await snapshotWith() };

@@ -29,6 +29,28 @@ const FILE_SIZE = 'sizeBytes';
 /** Tools whose lists have no order. */
 const UNORDERED: ReadonlySet<string> = new Set(['dns-lookup']);
 
+/** Number of lines of a text that are compared one by one. What follows is compared by its digest. */
+const MAX_LINES = 5000;
+
+const sha256 = (data: string, encoding?: 'base64'): string =>
+  createHash('sha256')
+    .update(data, encoding ?? 'utf8')
+    .digest('hex');
+
+/** Splits a text into its lines that are not blank, in time that does not depend on the number of further ones. */
+function splitLines(text: string): string[] {
+  const lines: string[] = [];
+  let from = 0;
+  for (let line = 0; from < text.length; line++) {
+    if (line === MAX_LINES) return [...lines, `further lines: SHA-256 ${sha256(text.slice(from))}`];
+    const end = text.indexOf('\n', from);
+    const next = text.slice(from, end < 0 ? text.length : end).replace(/\r$/, '');
+    if (next.trim() !== '') lines.push(next);
+    from = end < 0 ? text.length : end + 1;
+  }
+  return lines;
+}
+
 const withoutVolatile = (_key: string, value: unknown): unknown =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => !VOLATILE.has(name))) : value;
 
@@ -44,9 +66,7 @@ function linesOf(path: string, value: unknown): string[] {
       .filter((name) => !VOLATILE.has(name))
       .sort()
       .flatMap((name) => linesOf(`${path}.${name}`, value[name]));
-  const lines = String(value)
-    .split(/\r?\n/)
-    .filter((line) => line.trim() !== '');
+  const lines = splitLines(String(value));
   return TEXTS.has(path) ? lines : lines.map((line) => `${path}: ${line}`);
 }
 
@@ -65,9 +85,6 @@ function fileField({ raw, optionalFile }: ToolDefinition, output: Output): strin
   return optionalFile !== undefined && optionalFile.mimeTypeOf(output) !== null ? optionalFile.data : null;
 }
 
-/** SHA-256 of a file in base64, in hexadecimal. */
-const digestOf = (base64: string): string => createHash('sha256').update(base64, 'base64').digest('hex');
-
 /**
  * Returns what the result of a tool is about, as lines that are equal if nothing has changed.
  *
@@ -84,7 +101,7 @@ export function comparedLines(tool: ToolDefinition, output: Output, digest?: str
     .flatMap((name) => {
       const value = output[name];
       if (name !== file || typeof value !== 'string') return linesOf(name, value);
-      return [`${name}: SHA-256 ${digest ?? digestOf(value)}`];
+      return [`${name}: SHA-256 ${digest ?? sha256(value, 'base64')}`];
     });
   return UNORDERED.has(tool.name) ? lines.sort() : lines;
 }

@@ -6,17 +6,20 @@ import type { Snapshot } from '../../store/schedules/sealed.ts';
 /** What is kept of the lines of a result: enough to describe a difference. That there is one shows in the digest. */
 const KEPT = { lines: 5000, characters: 256 * 1024, perLine: 1000 } as const;
 
-/** Returns what is compared of a result, whose lines need not be in memory together. */
-export async function snapshotOf(lines: Iterable<string> | AsyncIterable<string>): Promise<Snapshot> {
+/** Returns what is compared of a result, whose lines come in groups that need not be in memory together. */
+export async function snapshotOf(
+  groups: Iterable<readonly string[]> | AsyncIterable<readonly string[]>,
+): Promise<Snapshot> {
   const hash = createHash('sha256');
   const kept: string[] = [];
   let left: number = KEPT.characters;
-  for await (const line of lines) {
-    hash.update(`${line}\n`);
-    const cut = cutText(line, KEPT.perLine);
-    left -= cut.length;
-    if (left >= 0 && kept.length < KEPT.lines) kept.push(cut);
-  }
+  for await (const lines of groups)
+    for (const line of lines) {
+      hash.update(`${line}\n`);
+      const cut = cutText(line, KEPT.perLine);
+      left -= cut.length;
+      if (left >= 0 && kept.length < KEPT.lines) kept.push(cut);
+    }
   return { sha256: hash.digest('hex'), lines: kept };
 }
 

@@ -1,6 +1,7 @@
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { isRecord } from '../../schemas/isRecord.ts';
 import type { Registry } from '../../schemas/registry.ts';
+import { MAX_COMPARED_BYTES } from '../../schemas/schedules.ts';
 import type { RowOutputs } from '../../store/batches/rowOutputs.ts';
 import { ResultGone, type Results } from '../../store/calls/results.ts';
 import { keepLinked } from '../../store/files/links.ts';
@@ -67,7 +68,7 @@ export function createFinishRun(deps: Dependencies): FinishRun {
     const { _id, tool, result } = job;
     if (result === null) return null;
     try {
-      return await snapshotOf(linesOf(tool, await results.read(_id, result)));
+      return await snapshotOf([linesOf(tool, await results.read(_id, result))]);
     } catch (error) {
       // The run ended long ago, and nobody could note it.
       if (error instanceof ResultGone) return null;
@@ -75,10 +76,14 @@ export function createFinishRun(deps: Dependencies): FinishRun {
     }
   }
 
-  async function* linesOfBatch(batchId: string): AsyncGenerator<string> {
+  /** Yields the lines of each row. Of a row that is not read any more, only whether it succeeded is compared. */
+  async function* linesOfBatch(batchId: string): AsyncGenerator<string[]> {
+    let left = MAX_COMPARED_BYTES;
     for await (const { row, read } of outputs.rows(batchId, 'input', -1)) {
-      const own = row.state === 'succeeded' ? linesOf(row.tool, await read()) : [`failed: ${row.code}`];
-      for (const line of own) yield `row ${row.row}: ${line}`;
+      const json = row.state === 'succeeded' && left > 0 ? await read() : null;
+      left -= json?.length ?? 0;
+      const own = row.state === 'succeeded' ? linesOf(row.tool, json) : [`failed: ${row.code}`];
+      yield own.map((line) => `row ${row.row}: ${line}`);
     }
   }
 

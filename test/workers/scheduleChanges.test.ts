@@ -60,8 +60,26 @@ test('results are compared by what they are about', (t) => {
   );
 });
 
+test('of a text with many lines, those after the first ones are compared as a whole', (t) => {
+  const linesWith = (end: string) =>
+    linesOf('http-request', {
+      statusCode: 200,
+      headers: {},
+      body: `${'\na\r\n'.repeat(1_000_000)}${end}`,
+      bodyEncoding: 'text',
+    });
+  const lines = linesWith('b');
+  t.true(lines.length <= 5002, `${lines.length} lines`);
+  t.deepEqual(lines.slice(0, 3), ['statusCode: 200', 'a', 'a']);
+  t.deepEqual(linesWith('b'), lines);
+  t.not(linesWith('c').at(-1), lines.at(-1));
+});
+
 test('a difference has the lines that are new and those that are gone, as often as they are', async (t) => {
-  const [before, after] = [await snapshotOf(['a', 'b', 'b', 'c']), await snapshotOf(['c', 'a', 'b', 'd'])];
+  const [before, after] = [
+    await snapshotOf([['a', 'b'], [], ['b', 'c']]),
+    await snapshotOf([['c', 'a', 'b', 'd']]),
+  ];
   t.deepEqual(differenceOf(before, after), {
     added: 1,
     removed: 1,
@@ -72,11 +90,11 @@ test('a difference has the lines that are new and those that are gone, as often 
     picture: null,
   });
   // Another order is a change without such lines.
-  const moved = await snapshotOf(['b', 'a', 'c', 'b']);
+  const moved = await snapshotOf([['b', 'a', 'c', 'b']]);
   t.not(moved.sha256, before.sha256);
   t.deepEqual(differenceOf(before, moved), { added: 0, removed: 0, lines: [], picture: null });
 
-  const many = await snapshotOf(Array.from({ length: 100_000 }, (_, i) => `${i} ${'x'.repeat(2000)}`));
+  const many = await snapshotOf([Array.from({ length: 100_000 }, (_, i) => `${i} ${'x'.repeat(2000)}`)]);
   t.true(JSON.stringify(many).length < 300_000);
   const { added, lines } = differenceOf(before, many);
   t.true(added > 100 && added < 5000);
