@@ -15,7 +15,7 @@ import { JOB_WAIT_MS, type Jobs } from '../../store/jobs/jobs.ts';
 import type { JobStorage } from '../../store/jobs/storedBytes.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import type { ScheduleDoc, ScheduleRunDoc } from '../../store/schedules/scheduleDocs.ts';
-import { sealedTarget } from '../../store/schedules/sealed.ts';
+import { openTarget } from '../../store/schedules/sealed.ts';
 import { workflowIds } from '../../workflows/contract.ts';
 import { wakeQueue } from '../callJobs/wakeQueue.ts';
 import { withDefaults } from './withDefaults.ts';
@@ -151,7 +151,7 @@ export function createRunTargets(services: TargetServices): RunTargets {
   }
 
   function create(schedule: ScheduleDoc, { _id: runId, jobId, batchId, startedAt }: ScheduleRunDoc) {
-    const target = sealedTarget.open(keyring, schedule._id, schedule.sealedTarget);
+    const target = openTarget(keyring, schedule);
     // A change after the start of the run takes effect from the next run on.
     if (jobId !== null)
       return 'job' in target ? createJob(schedule, runId, jobId, target.job) : 'unknown_tool';

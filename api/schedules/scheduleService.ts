@@ -17,11 +17,11 @@ import {
 } from '../../schemas/schedules.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
-import type { ScheduleDoc } from '../../store/schedules/scheduleDocs.ts';
+import type { ShownSchedule } from '../../store/schedules/scheduleDocs.ts';
 import { runRow, scheduleRow } from '../../store/schedules/scheduleRow.ts';
 import { runIdAt, type ScheduleRuns, triggeredRunId } from '../../store/schedules/scheduleRuns.ts';
 import type { ScheduleChange, Schedules } from '../../store/schedules/schedules.ts';
-import { sealedTarget } from '../../store/schedules/sealed.ts';
+import { openTarget, sealTarget } from '../../store/schedules/sealed.ts';
 import { syncClock } from '../../store/schedules/syncClock.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { Caller } from '../http/context.ts';
@@ -41,7 +41,7 @@ export interface ScheduleService {
   /** Creates a schedule, or returns the earlier one with the same Idempotency-Key. @throws ServiceError */
   create(request: NewSchedule): Promise<{ row: ScheduleRow; isReplay: boolean }>;
   /** @throws ServiceError not_found */
-  find(caller: Caller, id: string): Promise<ScheduleDoc>;
+  find(caller: Caller, id: string): Promise<ShownSchedule>;
   get(caller: Caller, id: string): Promise<ScheduleRow>;
   list(caller: Caller, page: PageRequest): Promise<Page<ScheduleRow>>;
   change(caller: Caller, id: string, body: ScheduleChangeBody): Promise<ScheduleRow>;
@@ -82,15 +82,22 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
   const { registry, schedules, runs, clock, keyring } = deps;
   const priceOf = (tool: string): number => registry.get(tool)?.price ?? 0;
 
-  async function find({ account, key }: Caller, id: string): Promise<ScheduleDoc> {
+  async function find({ account, key }: Caller, id: string): Promise<ShownSchedule> {
     const row = await retryStore(() => schedules.find(account._id, id));
     if (row === null || (key?.tools != null && !row.tools.every((tool) => key.tools?.includes(tool))))
       throw new ServiceError('not_found');
     return row;
   }
 
+  /** Returns what a run of a schedule creates. @throws ServiceError not_found */
+  async function targetOf(id: string): Promise<ScheduleTarget> {
+    const schedule = await retryStore(() => schedules.read(id));
+    if (schedule === null || schedule.deletedAt !== undefined) throw new ServiceError('not_found');
+    return openTarget(keyring, schedule);
+  }
+
   /** Checks that the caller may run the calls of a schedule. @throws ServiceError */
-  function authorize(caller: Caller, { tools }: ScheduleDoc): void {
+  function authorize(caller: Caller, { tools }: ShownSchedule): void {
     for (const name of tools) {
       const tool = registry.get(name);
       if (tool === undefined) throw new ServiceError('unknown_tool');
@@ -98,7 +105,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
     }
   }
 
-  async function rowOf(schedule: ScheduleDoc): Promise<ScheduleRow> {
+  async function rowOf(schedule: ShownSchedule): Promise<ScheduleRow> {
     // What Temporal cannot say at the moment is left out.
     const nextAt = schedule.paused ? null : await clock.next(schedule._id).catch(() => null);
     return scheduleRow(keyring, schedule, priceOf, nextAt);
@@ -119,7 +126,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
 
   /** Returns the earlier schedule, if the request is the same. @throws ServiceError idempotency_key_mismatch */
   async function replay(
-    schedule: ScheduleDoc,
+    schedule: ShownSchedule,
     canonical: string,
   ): Promise<{ row: ScheduleRow; isReplay: true }> {
     const known = schedule.idempotency?.fingerprint ?? '';
@@ -164,8 +171,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
           callbackUrl,
           paused,
           pauseReason: paused ? 'requested' : null,
-          sealedTarget: sealedTarget.seal(keyring, id, target),
-          kind: 'job' in target ? 'job' : 'batch',
+          ...sealTarget(keyring, id, target),
           tools: toolsOf(target),
           baseUrl: deps.publicUrl(),
           createdAt: new Date(),
@@ -202,10 +208,8 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
         ...(batch !== undefined && { batch }),
       });
       if (target === null) authorize(caller, before);
-      assertComparable(
-        target ?? sealedTarget.open(keyring, id, before.sealedTarget),
-        fields.onChange ?? before.onChange,
-      );
+      if (target !== null) assertComparable(target, fields.onChange ?? before.onChange);
+      else if (fields.onChange !== undefined) assertComparable(await targetOf(id), fields.onChange);
       await checkUrl(fields.callbackUrl);
       const { paused } = fields;
       const isPause = paused === true && target === null && Object.keys(fields).length === 1;
@@ -213,8 +217,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
         ...fields,
         ...(paused !== undefined && { pauseReason: paused ? 'requested' : null }),
         ...(target !== null && {
-          sealedTarget: sealedTarget.seal(keyring, id, target),
-          kind: 'job' in target ? 'job' : 'batch',
+          ...sealTarget(keyring, id, target),
           tools: toolsOf(target),
         }),
         // Who only pauses it does not take it over.

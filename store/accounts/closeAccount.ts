@@ -72,7 +72,14 @@ export async function closeAccount(
     await store.schedules.updateMany(
       { accountId, deletedAt: { $exists: false } },
       {
-        $set: { deletedAt: new Date(), unsyncedSince: new Date(), sealedTarget: '', last: null, name: '' },
+        $set: {
+          deletedAt: new Date(),
+          unsyncedSince: new Date(),
+          sealedTarget: '',
+          sealedInputs: null,
+          last: null,
+          name: '',
+        },
         $unset: { idempotency: '' },
         $inc: { version: 1 },
       },

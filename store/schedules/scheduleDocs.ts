@@ -37,8 +37,10 @@ export interface ScheduleDoc {
   callbackUrl: string | null;
   paused: boolean;
   pauseReason: SchedulePause | null;
-  /** What a run creates (`ScheduleTarget`): encrypted, in base64. */
+  /** What a run creates (`ScheduleTarget`), without the inputs of a batch: encrypted, in base64. */
   sealedTarget: string;
+  /** The inputs of a batch: encrypted, in base64; null if it is a job. */
+  sealedInputs: string | null;
   kind: 'job' | 'batch';
   /** Names of the tools that a run calls. */
   tools: string[];
@@ -59,6 +61,9 @@ export interface ScheduleDoc {
   deletedAt?: Date;
   idempotency?: { key: string; fingerprint: string };
 }
+
+/** A schedule without its large parts, which only its runs need. */
+export type ShownSchedule = Omit<ScheduleDoc, 'sealedInputs' | 'last'>;
 
 /** A run of a schedule. Its id derives from its time, or from the Idempotency-Key of its request, so that there is only one. */
 export interface ScheduleRunDoc {

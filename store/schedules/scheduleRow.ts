@@ -1,19 +1,19 @@
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { ScheduleRow, ScheduleRunRow } from '../../schemas/schedules.ts';
-import type { ScheduleDoc, ScheduleRunDoc } from './scheduleDocs.ts';
+import type { ScheduleRunDoc, ShownSchedule } from './scheduleDocs.ts';
 import { sealedDifference, sealedTarget } from './sealed.ts';
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
 /** The job or the batch of a schedule as its owner sees it, and the number of its calls. */
-function targetOf(keyring: Keyring, { _id, sealedTarget: sealed }: ScheduleDoc) {
+function targetOf(keyring: Keyring, { _id, sealedTarget: sealed }: ShownSchedule) {
   const target = sealedTarget.open(keyring, _id, sealed);
   if ('job' in target) return { job: target.job, batch: null, calls: 1 };
-  const { tool, inputs, maxCredits = null, order, onEmptyBalance, metadata = null } = target.batch;
+  const { tool, rows, maxCredits = null, order, onEmptyBalance, metadata = null } = target.batch;
   return {
     job: null,
-    batch: { tool, rows: inputs.length, maxCredits, order, onEmptyBalance, metadata },
-    calls: inputs.length,
+    batch: { tool, rows, maxCredits, order, onEmptyBalance, metadata },
+    calls: rows,
   };
 }
 
@@ -25,7 +25,7 @@ function targetOf(keyring: Keyring, { _id, sealedTarget: sealed }: ScheduleDoc) 
  */
 export function scheduleRow(
   keyring: Keyring,
-  schedule: ScheduleDoc,
+  schedule: ShownSchedule,
   priceOf: (tool: string) => number,
   nextAt: Date | null,
 ): ScheduleRow {

@@ -10,7 +10,7 @@ import {
 } from '../../schemas/schedules.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
-import type { ScheduleDoc, ScheduleRunDoc } from './scheduleDocs.ts';
+import type { ScheduleDoc, ScheduleRunDoc, ShownSchedule } from './scheduleDocs.ts';
 
 /** A run that is to be added. */
 export interface NewRun {
@@ -96,11 +96,11 @@ export function createScheduleRuns({
   scheduleRuns,
   transaction,
 }: Pick<Store, 'schedules' | 'scheduleRuns' | 'transaction'>): ScheduleRuns {
-  const lock = (scheduleId: string, session: ClientSession): Promise<ScheduleDoc | null> =>
+  const lock = (scheduleId: string, session: ClientSession): Promise<ShownSchedule | null> =>
     schedules.findOneAndUpdate(
       { _id: scheduleId, deletedAt: { $exists: false } },
       { $inc: { turn: 1 } },
-      { session, returnDocument: 'after' },
+      { session, returnDocument: 'after', projection: { sealedInputs: 0, last: 0 } },
     );
 
   /** Selects open runs of a schedule: those of backfills, or the others. */
@@ -129,7 +129,7 @@ export function createScheduleRuns({
   }
 
   async function begin(
-    { _id: scheduleId, overlap }: ScheduleDoc,
+    { _id: scheduleId, overlap }: ShownSchedule,
     { origin }: NewRun,
     session: ClientSession,
   ): Promise<Pick<ScheduleRunDoc, 'state' | 'code'>> {
@@ -150,7 +150,7 @@ export function createScheduleRuns({
 
   /** Starts up to `count` runs that wait, the earliest first. */
   async function start(
-    { _id: scheduleId, kind, paused }: ScheduleDoc,
+    { _id: scheduleId, kind, paused }: ShownSchedule,
     isBackfill: boolean,
     session: ClientSession,
   ): Promise<ScheduleRunDoc[]> {

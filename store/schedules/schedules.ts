@@ -3,7 +3,7 @@ import { MAX_SCHEDULES, type SchedulePause } from '../../schemas/schedules.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
 import { deletePictures } from './pictures.ts';
-import type { ScheduleDoc } from './scheduleDocs.ts';
+import type { ScheduleDoc, ShownSchedule } from './scheduleDocs.ts';
 
 /** The fields of a new schedule; `create` sets the others. */
 export type NewSchedule = Omit<
@@ -21,6 +21,7 @@ type Changeable =
   | 'paused'
   | 'pauseReason'
   | 'sealedTarget'
+  | 'sealedInputs'
   | 'kind'
   | 'tools';
 
@@ -38,12 +39,12 @@ export interface Schedules {
    * @throws ServiceError limit_reached; not_found if the account is closed
    */
   create(schedule: NewSchedule): Promise<{ schedule: ScheduleDoc; created: boolean }>;
-  find(accountId: string, id: string): Promise<ScheduleDoc | null>;
+  find(accountId: string, id: string): Promise<ShownSchedule | null>;
   findByKey(accountId: string, key: string): Promise<ScheduleDoc | null>;
-  /** Returns a schedule, also one that was deleted but still has a clock. */
+  /** Returns a whole schedule, also one that was deleted but still has a clock. */
   read(id: string): Promise<ScheduleDoc | null>;
   /** @param tools only schedules that call no other tools; null: all */
-  list(accountId: string, tools: readonly string[] | null, page: PageRequest): Promise<Page<ScheduleDoc>>;
+  list(accountId: string, tools: readonly string[] | null, page: PageRequest): Promise<Page<ShownSchedule>>;
   /** Changes a schedule, and marks its clock as different. @returns null if it was deleted */
   change(accountId: string, id: string, change: ScheduleChange): Promise<ScheduleDoc | null>;
   /** Pauses a schedule whose calls may not run any more. */
@@ -64,6 +65,8 @@ const defined = (fields: object) =>
 
 const LIVE = { deletedAt: { $exists: false } } as const;
 const BATCH = 500;
+/** Leaves out what only runs need: of 50 schedules it can be 100 MB. */
+const SHOWN = { sealedInputs: 0, last: 0 } as const;
 
 export function createSchedules({
   schedules,
@@ -121,7 +124,8 @@ export function createSchedules({
       }
     },
 
-    find: (accountId, id) => schedules.findOne({ _id: id, accountId, ...LIVE }),
+    find: (accountId, id) =>
+      schedules.findOne<ShownSchedule>({ _id: id, accountId, ...LIVE }, { projection: SHOWN }),
 
     read: (id) => schedules.findOne({ _id: id }),
 
@@ -129,12 +133,14 @@ export function createSchedules({
       pageByTime(
         'schedules',
         (condition) =>
-          schedules.find({
-            accountId,
-            ...LIVE,
-            ...(tools !== null && { tools: { $not: { $elemMatch: { $nin: [...tools] } } } }),
-            ...condition,
-          }),
+          schedules
+            .find({
+              accountId,
+              ...LIVE,
+              ...(tools !== null && { tools: { $not: { $elemMatch: { $nin: [...tools] } } } }),
+              ...condition,
+            })
+            .project<ShownSchedule>(SHOWN),
         'createdAt',
         page,
       ),

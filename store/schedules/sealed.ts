@@ -1,5 +1,6 @@
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { Difference, ScheduleTarget } from '../../schemas/schedules.ts';
+import type { ScheduleDoc } from './scheduleDocs.ts';
 
 const PURPOSE = 'result';
 
@@ -36,8 +37,38 @@ function sealedAs<T extends object>(kind: string): Sealed<T> {
   };
 }
 
-/** What a run of a schedule creates. */
-export const sealedTarget = sealedAs<ScheduleTarget>('target');
+type Job = Extract<ScheduleTarget, { job: unknown }>;
+type Batch = Extract<ScheduleTarget, { batch: unknown }>['batch'];
+
+/** What a run of a schedule creates, without the inputs of a batch. */
+export const sealedTarget = sealedAs<Job | { batch: Omit<Batch, 'inputs'> & { rows: number } }>('target');
+/** The inputs of a batch. They are apart because they can be large, and lists of schedules do not show them. */
+export const sealedInputs = sealedAs<Batch['inputs']>('inputs');
+
+/** Encrypts what a run of a schedule creates. */
+export function sealTarget(
+  keyring: Keyring,
+  id: string,
+  target: ScheduleTarget,
+): Pick<ScheduleDoc, 'kind' | 'sealedTarget' | 'sealedInputs'> {
+  if ('job' in target)
+    return { kind: 'job', sealedTarget: sealedTarget.seal(keyring, id, target), sealedInputs: null };
+  const { inputs, ...options } = target.batch;
+  return {
+    kind: 'batch',
+    sealedTarget: sealedTarget.seal(keyring, id, { batch: { ...options, rows: inputs.length } }),
+    sealedInputs: sealedInputs.seal(keyring, id, inputs),
+  };
+}
+
+/** Decrypts what a run of a schedule creates. @throws if the key is gone */
+export function openTarget(keyring: Keyring, schedule: ScheduleDoc): ScheduleTarget {
+  const { _id, sealedTarget: sealed, sealedInputs: inputs } = schedule;
+  const target = sealedTarget.open(keyring, _id, sealed);
+  if ('job' in target) return target;
+  const { rows: _rows, ...options } = target.batch;
+  return { batch: { ...options, inputs: inputs === null ? [] : sealedInputs.open(keyring, _id, inputs) } };
+}
 /** The result of the last run of a schedule, as far as it is compared. */
 export const sealedSnapshot = sealedAs<Snapshot>('snapshot');
 /** The difference of the result of a run. */

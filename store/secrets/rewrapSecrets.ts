@@ -3,7 +3,7 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { CallbackSecretDoc } from '../jobs/jobDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { rewrapReceiptKeys } from '../receipts/privateKeys.ts';
-import { sealedSnapshot, sealedTarget } from '../schedules/sealed.ts';
+import { sealedInputs, sealedSnapshot, sealedTarget } from '../schedules/sealed.ts';
 import { openSecret, sealSecret } from '../webhooks/webhookEndpoints.ts';
 import { keyIdOf } from './rekey.ts';
 import { authSecrets, SEALED, twoFactorsOf, versionOf, versionOfSealed } from './twoFactorSecrets.ts';
@@ -52,9 +52,10 @@ async function rewrapTwoFactors(store: Store, keyring: Keyring): Promise<number>
 /** Re-encrypts what schedules run, and the results with which they compare the next ones. They last longer than other results. */
 async function rewrapSchedules({ schedules }: Pick<Store, 'schedules'>, keyring: Keyring): Promise<number> {
   let rewrapped = 0;
-  for await (const { _id, sealedTarget: target, last } of schedules.find({ deletedAt: { $exists: false } }))
+  for await (const { _id, last, ...schedule } of schedules.find({ deletedAt: { $exists: false } }))
     for (const [field, old, sealed] of [
-      ['sealedTarget', target, sealedTarget],
+      ['sealedTarget', schedule.sealedTarget, sealedTarget],
+      ['sealedInputs', schedule.sealedInputs ?? undefined, sealedInputs],
       ['last.sealedSnapshot', last?.sealedSnapshot, sealedSnapshot],
     ] as const) {
       const fresh = old === undefined ? null : sealed.rewrap(keyring, _id, old);

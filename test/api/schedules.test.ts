@@ -563,6 +563,11 @@ test.serial('a batch repeats, and its rows are compared', async (t) => {
   t.deepEqual(second?.difference?.lines[0], { change: 'removed', text: 'row 0: old' });
   t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
   t.is((await accountOf(store, account.accountId)).balance, 100 - 8);
+  // A list of schedules reads and decrypts no inputs, which can be 1 MB each.
+  const inputsOf = async () => (await store.schedules.findOne({ _id: row.id }))?.sealedInputs;
+  t.true(String(await inputsOf()).length > 100);
+  await store.schedules.updateOne({ _id: row.id }, { $set: { sealedInputs: 'AA==' } });
+  t.like((await (await schedules.request('')).json()).items, [{ batch: { rows: 2 } }]);
 });
 
 test.serial('what a crash left between MongoDB and Temporal is completed', async (t) => {
