@@ -1,4 +1,5 @@
 import { log } from '@temporalio/activity';
+import type { ScheduleClock } from '../../platform/temporal/scheduleClock.ts';
 import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { isLive } from '../../store/keys/apiKeys.ts';
@@ -16,7 +17,7 @@ interface Dependencies {
   schedules: Schedules;
   runs: ScheduleRuns;
   targets: RunTargets;
-  clock: Clock;
+  clock: Clock & Pick<ScheduleClock, 'times'>;
   finishRun: FinishRun;
   /** Counts the rows of a batch that have ended; see `countEnded`. */
   count(batchId: string): Promise<unknown>;
@@ -127,9 +128,10 @@ export function createScheduleSteps(deps: Dependencies): ScheduleSteps {
       let hasEnded = false;
       const comparisons: Comparison[] = [];
       for (const run of running) {
-        if (run.isCancelling) await targets.cancel(run);
         // Of backfilled runs, of which many run at the same time, each end is reported; see `jobEnded`.
-        else if (run.origin === 'backfill' && run.jobId !== null) continue;
+        if (run.origin === 'backfill' && run.jobId !== null) continue;
+        // One that has not begun ends with that.
+        if (run.isCancelling) await targets.cancel(run);
         const open = await endIfDone(run);
         if (open === null) hasEnded = true;
         else if (open.comparison !== null) comparisons.push(open.comparison);
@@ -139,6 +141,16 @@ export function createScheduleSteps(deps: Dependencies): ScheduleSteps {
       const isMoved = started.length > 0 || hasEnded;
       if (comparisons.length > 0 || created.includes(false) || !isMoved) return comparisons;
     }
+  }
+
+  /** Returns a schedule whose clock has fired, and corrects the clock if it is outdated; null if the schedule has no such time any more. */
+  async function scheduleAt(id: string, time: Date, version: number): Promise<ScheduleDoc | null> {
+    const known = await schedules.read(id);
+    if (known !== null && known.deletedAt === undefined && known.version === version) return known;
+    await syncClock(schedules, clock, id);
+    const schedule = await schedules.read(id);
+    if (schedule === null || schedule.deletedAt !== undefined) return null;
+    return (await clock.times(id, time, time, 1)).length > 0 ? schedule : null;
   }
 
   /** Does `advance` where no worker can be asked, and leaves the rest to the workflow of the schedule. */
@@ -168,16 +180,14 @@ export function createScheduleSteps(deps: Dependencies): ScheduleSteps {
   return {
     activities: {
       async addScheduledRun(scheduleId, dueAt, version) {
-        const schedule = await schedules.read(scheduleId);
-        if (schedule === null || schedule.deletedAt !== undefined || schedule.version !== version)
-          await syncClock(schedules, clock, scheduleId);
-        if (schedule === null || schedule.deletedAt !== undefined || schedule.paused) return;
+        const time = new Date(dueAt);
+        const schedule = await scheduleAt(scheduleId, time, version);
+        if (schedule === null || schedule.paused) return;
         const reason = await pauseReasonOf(schedule);
         if (reason !== null) {
           await schedules.pause(scheduleId, reason);
           return syncClock(schedules, clock, scheduleId);
         }
-        const time = new Date(dueAt);
         await runs.add(schedule, [{ id: runIdAt(scheduleId, time), origin: 'clock', dueAt: time }]);
         await advanceHere(scheduleId);
       },

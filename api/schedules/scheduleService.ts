@@ -107,7 +107,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
 
   async function rowOf(schedule: ShownSchedule): Promise<ScheduleRow> {
     // What Temporal cannot say at the moment is left out.
-    const nextAt = schedule.paused ? null : await clock.next(schedule._id).catch(() => null);
+    const nextAt = schedule.paused ? null : await clock.next(schedule).catch(() => null);
     return scheduleRow(keyring, schedule, priceOf, nextAt);
   }
 

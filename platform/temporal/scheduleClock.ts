@@ -9,8 +9,9 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import { LRUCache } from 'lru-cache';
 import { type Cron, parseCron } from '../../schemas/formats/cron.ts';
-import { TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
+import { JOB_PRIORITY, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import { retryUntilAborted } from './retryUntilAborted.ts';
 
 const { Timestamp } = proto.google.protobuf;
@@ -18,6 +19,7 @@ const { Timestamp } = proto.google.protobuf;
 /** What Temporal knows of a schedule. */
 interface Settings {
   _id: string;
+  accountId: string;
   /** A valid cron expression. */
   cron: string;
   timeZone: string;
@@ -36,8 +38,8 @@ export interface ScheduleClock {
   set(settings: Settings): Promise<void>;
   /** Deletes the clock of a schedule; no-op if there is none. */
   remove(scheduleId: string): Promise<void>;
-  /** Returns the next time of a schedule; null if it has no clock, or no further time. */
-  next(scheduleId: string): Promise<Date | null>;
+  /** Returns the next time of a schedule; null if it has no clock, or no further time. Asks Temporal once for each time. */
+  next(schedule: Pick<Settings, '_id' | 'version'>): Promise<Date | null>;
   /**
    * Returns the times of a schedule in a period, as its clock would have them: not more than `most`, and one more if there are more.
    *
@@ -47,6 +49,8 @@ export interface ScheduleClock {
 }
 
 const TIMEOUT_MS = 5000;
+/** Number of next times that a process remembers. */
+const KNOWN_TIMES = 10_000;
 /** Status of gRPC. */
 const NOT_FOUND = 5;
 /** Runs that were due while Temporal was down for at most this time are made up for. A backfill makes up for others. */
@@ -92,7 +96,7 @@ function calendarsOf({ minutes, hours, days, months, weekdays, eitherDay }: Cron
   ];
 }
 
-function optionsOf({ _id, cron: text, timeZone, paused, version }: Settings) {
+function optionsOf({ _id, accountId, cron: text, timeZone, paused, version }: Settings) {
   const cron = parseCron(text);
   if (typeof cron === 'string') throw new Error(`the cron expression of schedule ${_id} ${cron}`);
   return {
@@ -103,6 +107,8 @@ function optionsOf({ _id, cron: text, timeZone, paused, version }: Settings) {
       workflowType: WORKFLOWS.fireSchedule,
       taskQueue: TASK_QUEUES.orchestrator,
       workflowId: workflowIds.scheduleFiring(_id, version),
+      // Schedules of an account that are due in the same minute wait for calls, and share what is left with those of others.
+      priority: { priorityKey: JOB_PRIORITY, fairnessKey: accountId },
     },
     state: { paused },
   };
@@ -116,6 +122,8 @@ export function createScheduleClock(client: Client): ScheduleClock {
     retryUntilAborted(client, request, AbortSignal.timeout(TIMEOUT_MS));
   const idOf = (scheduleId: string): string => workflowIds.scheduleClock(scheduleId);
   const handleOf = (scheduleId: string) => client.schedule.getHandle(idOf(scheduleId));
+  /** Next times, by what the clock starts then. A list of schedules would otherwise be a request to Temporal for each. */
+  const known = new LRUCache<string, Date>({ max: KNOWN_TIMES });
 
   /** Returns null instead of throwing if the schedule has no clock. */
   async function ifFound<T>(request: () => Promise<T>): Promise<T | null> {
@@ -175,9 +183,15 @@ export function createScheduleClock(client: Client): ScheduleClock {
       await ifFound(() => handleOf(scheduleId).delete());
     },
 
-    async next(scheduleId) {
-      const described = await ifFound(() => handleOf(scheduleId).describe());
-      return described?.info.nextActionTimes[0] ?? null;
+    async next({ _id, version }) {
+      const firing = workflowIds.scheduleFiring(_id, version);
+      const remembered = known.get(firing);
+      if (remembered !== undefined && remembered > new Date()) return remembered;
+      const described = await ifFound(() => handleOf(_id).describe());
+      const next = described?.info.nextActionTimes[0] ?? null;
+      // A clock that is still that of another version has other times.
+      if (next !== null && described?.action.workflowId === firing) known.set(firing, next);
+      return next;
     },
 
     async times(scheduleId, from, to, most) {

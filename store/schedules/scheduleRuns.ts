@@ -36,7 +36,8 @@ interface Moved {
  */
 export interface ScheduleRuns {
   /**
-   * Adds the runs that do not exist yet, and applies the overlap policy to them; backfilled runs wait. Can be repeated.
+   * Adds the runs that do not exist yet, and applies the overlap policy to them; backfilled runs wait. Of a schedule that is paused,
+   * those of the clock are not added. Can be repeated.
    *
    * @returns the new runs; null if the schedule was deleted
    * @throws ServiceError limit_reached if too many backfilled runs wait
@@ -61,14 +62,14 @@ export interface ScheduleRuns {
   putBack(id: string): Promise<void>;
   /** Returns runs that have been running for a while, and notes that they are checked. */
   takeUnchecked(before: Date): Promise<ScheduleRunDoc[]>;
-  /** Returns the ids of schedules whose runs have waited for a while. */
+  /** Returns the ids of schedules whose runs have waited for a while; of many, other ones each time. */
   waitingSince(before: Date): Promise<string[]>;
 }
 
 const DAY_MS = 86_400_000;
 /** Number of backfilled runs that run at the same time, by what a run creates. */
 const BACKFILLED_AT_ONCE = { job: 8, batch: 1 } as const;
-/** Number of runs that one sweep checks. */
+/** Number of runs that one sweep checks, and of schedules with runs that wait. */
 const CHECKED = 500;
 
 const idOf = (text: string): string => `run_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
@@ -194,7 +195,9 @@ export function createScheduleRuns({
           .find({ _id: { $in: runs.map(({ id }) => id) } }, { session, projection: { _id: 1 } })
           .toArray();
         const ids = new Set(known.map(({ _id }) => _id));
-        const fresh = runs.filter(({ id }) => !ids.has(id));
+        const fresh = runs.filter(
+          ({ id, origin }) => !ids.has(id) && !(schedule.paused && origin === 'clock'),
+        );
         if (fresh.some(({ origin }) => origin === 'backfill'))
           await assertRoom(scheduleId, fresh.length, session);
         const now = new Date();
@@ -276,7 +279,15 @@ export function createScheduleRuns({
       return rows;
     },
 
-    waitingSince: (before) =>
-      scheduleRuns.distinct('scheduleId', { isOpen: true, state: 'waiting', movedAt: { $lt: before } }),
+    async waitingSince(before) {
+      const rows = await scheduleRuns
+        .aggregate<{ _id: string }>([
+          { $match: { isOpen: true, state: 'waiting', movedAt: { $lt: before } } },
+          { $group: { _id: '$scheduleId' } },
+          { $sample: { size: CHECKED } },
+        ])
+        .toArray();
+      return rows.map(({ _id }) => _id);
+    },
   };
 }

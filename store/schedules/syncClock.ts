@@ -2,7 +2,10 @@ import type { ScheduleDoc } from './scheduleDocs.ts';
 import type { Schedules } from './schedules.ts';
 
 /** What the clock of a schedule has of it. */
-export type ClockSettings = Pick<ScheduleDoc, '_id' | 'cron' | 'timeZone' | 'paused' | 'version'>;
+export type ClockSettings = Pick<
+  ScheduleDoc,
+  '_id' | 'accountId' | 'cron' | 'timeZone' | 'paused' | 'version'
+>;
 
 /** The clocks of schedules. */
 export interface Clock {

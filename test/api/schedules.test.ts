@@ -9,7 +9,8 @@ import { MAX_SCHEDULES, type ScheduleRunRow } from '../../schemas/schedules.ts';
 import { closeAccount } from '../../store/accounts/closeAccount.ts';
 import { OPERATOR } from '../../store/accounts/securityLog.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
-import { workflowIds } from '../../workflows/contract.ts';
+import { createScheduleRuns, runIdAt } from '../../store/schedules/scheduleRuns.ts';
+import { JOB_PRIORITY, workflowIds } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { recordsAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
@@ -364,6 +365,52 @@ test.serial('a paused schedule has no runs of its clock, and goes on when it is 
   t.like(await schedules.change(id, { paused: false }), { paused: false, pauseReason: null });
   await fire(id, dueAt(1));
   t.like(await schedules.ended(id, 1), [{ dueAt: iso(dueAt(1)), origin: 'clock', state: 'succeeded' }]);
+  // A clock that fires while the schedule is being paused.
+  const known = await store.schedules.findOneAndUpdate({ _id: id }, { $set: { paused: true } });
+  if (known === null) throw new Error('no schedule');
+  const due = dueAt(2);
+  const added = await createScheduleRuns(store).add(known, [
+    { id: runIdAt(id, due), origin: 'clock', dueAt: due },
+  ]);
+  t.deepEqual(added, []);
+});
+
+test.serial('the next time is asked for once, and clocks wait for calls', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const schedules = schedulesOf(account, stack.baseUrl);
+  const { id } = await schedules.create(RARE);
+  const nextAt = await until('the next time is known', async () => (await schedules.get(id)).nextAt);
+  const described = await describeClock(id);
+  t.like(described?.action.priority, { priorityKey: JOB_PRIORITY, fairnessKey: account.accountId });
+  // Without its clock, Temporal does not know the time any more.
+  await createScheduleClock(client).remove(id);
+  t.is((await schedules.get(id)).nextAt, nextAt);
+  t.is((await (await schedules.request('')).json()).items[0].nextAt, nextAt);
+});
+
+test.serial('a change that is refused changes nothing', async (t) => {
+  const schedules = schedulesOf(await makeAccount(stack, 10), stack.baseUrl);
+  const { id } = await schedules.create({ ...RARE, onChange: 'changed' });
+  await schedules.trigger(id);
+  await schedules.ended(id, 1);
+  const stored = async () => {
+    const found = await store.schedules.findOne({ _id: id });
+    if (found === null) throw new Error('no schedule');
+    const { version: _version, unsyncedSince: _since, turn: _turn, ...row } = found;
+    return row;
+  };
+  const before = await stored();
+  t.truthy(before.last);
+  const change = {
+    name: 'other',
+    // Known to JavaScript, whatever its case, and not to Temporal.
+    timeZone: 'europe/berlin',
+    job: { tool: 'hash-text', input: { text: 'other' } },
+    onChange: 'always',
+  };
+  const response = await schedules.request(`/${id}`, { method: 'PATCH', body: JSON.stringify(change) });
+  t.like(await isProblem(t, response, 'invalid_input'), { errors: [{ pointer: '/timeZone' }] });
+  t.deepEqual(await stored(), before);
 });
 
 test.serial('a schedule pauses by itself when its key is revoked or its account is suspended', async (t) => {
@@ -576,6 +623,7 @@ test.serial('what a crash left between MongoDB and Temporal is completed', async
   const ago = new Date(Date.now() - HOUR_MS);
   const make = async () => (await schedules.create({ ...RARE, cron: HOURLY })).id;
   const [lost, orphan, old, stuck] = [await make(), await make(), await make(), await make()];
+  const [moved, named] = [await make(), await make()];
   // The process was killed before it made the clock.
   await createScheduleClock(client).remove(lost);
   await store.schedules.updateOne({ _id: lost }, { $set: { unsyncedSince: ago } });
@@ -586,6 +634,22 @@ test.serial('what a crash left between MongoDB and Temporal is completed', async
   t.is(await isClockPaused(orphan), null);
   t.is(await isClockPaused(old), true);
   t.deepEqual(await schedules.runs(old), []);
+  // The clock is still that of an expression that the owner has changed.
+  const changed = { cron: RARE.cron, unsyncedSince: new Date() };
+  await store.schedules.updateOne({ _id: moved }, { $set: changed, $inc: { version: 1 } });
+  await fire(moved, dueAt(0));
+  t.deepEqual(await schedules.runs(moved), []);
+  // Only its name was changed: the time is still one of the schedule.
+  await store.schedules.updateOne({ _id: named }, { $set: { name: 'new' }, $inc: { version: 1 } });
+  await fire(named, dueAt(0));
+  t.like(await schedules.ended(named, 1), [{ dueAt: iso(dueAt(0)), state: 'succeeded' }]);
+  // The process was killed before it had the runs started.
+  const waiting = await store.schedules.findOne({ _id: named });
+  if (waiting === null) throw new Error('no schedule');
+  const late = { id: runIdAt(named, dueAt(1)), origin: 'backfill', dueAt: dueAt(1) } as const;
+  await createScheduleRuns(store).add(waiting, [late]);
+  await store.scheduleRuns.updateOne({ _id: late.id }, { $set: { movedAt: ago } });
+  await schedules.ended(named, 2);
   // The process was killed after it had started a run, and before it created the job.
   await schedules.trigger(stuck);
   const [run] = await schedules.ended(stuck, 1);
