@@ -17,7 +17,7 @@ import {
 } from '../../schemas/schedules.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
-import type { ShownSchedule } from '../../store/schedules/scheduleDocs.ts';
+import type { ScheduleDoc, ShownSchedule } from '../../store/schedules/scheduleDocs.ts';
 import { runRow, scheduleRow } from '../../store/schedules/scheduleRow.ts';
 import { runIdAt, type ScheduleRuns, triggeredRunId } from '../../store/schedules/scheduleRuns.ts';
 import type { ScheduleChange, Schedules } from '../../store/schedules/schedules.ts';
@@ -89,11 +89,11 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
     return row;
   }
 
-  /** Returns what a run of a schedule creates. @throws ServiceError not_found */
-  async function targetOf(id: string): Promise<ScheduleTarget> {
+  /** Returns a schedule with its large parts. @throws ServiceError not_found */
+  async function whole(id: string): Promise<ScheduleDoc> {
     const schedule = await retryStore(() => schedules.read(id));
     if (schedule === null || schedule.deletedAt !== undefined) throw new ServiceError('not_found');
-    return openTarget(keyring, schedule);
+    return schedule;
   }
 
   /** Checks that the caller may run the calls of a schedule. @throws ServiceError */
@@ -202,6 +202,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
 
     async change(caller, id, { job, batch, ...fields }) {
       const before = await find(caller, id);
+      const earlier = fields.timeZone === undefined && fields.onChange === undefined ? null : await whole(id);
       checkTimes(fields);
       const target = deps.checkTarget(caller, {
         ...(job !== undefined && { job }),
@@ -209,10 +210,13 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       });
       if (target === null) authorize(caller, before);
       if (target !== null) assertComparable(target, fields.onChange ?? before.onChange);
-      else if (fields.onChange !== undefined) assertComparable(await targetOf(id), fields.onChange);
+      else if (earlier !== null && fields.onChange !== undefined)
+        assertComparable(openTarget(keyring, earlier), fields.onChange);
       await checkUrl(fields.callbackUrl);
       const { paused } = fields;
       const isPause = paused === true && target === null && Object.keys(fields).length === 1;
+      // Who only pauses it does not take it over. Nor does a user without a key, who would lift the limits of the one that it has.
+      const keepsKey = isPause || (caller.key === null && before.pauseReason !== 'key_revoked');
       const change: ScheduleChange = {
         ...fields,
         ...(paused !== undefined && { pauseReason: paused ? 'requested' : null }),
@@ -220,9 +224,8 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
           ...sealTarget(keyring, id, target),
           tools: toolsOf(target),
         }),
-        // Who only pauses it does not take it over.
-        keyId: isPause ? before.keyId : (caller.key?._id ?? null),
-        keyPrefix: isPause ? before.keyPrefix : (caller.key?.prefix ?? null),
+        keyId: keepsKey ? before.keyId : (caller.key?._id ?? null),
+        keyPrefix: keepsKey ? before.keyPrefix : (caller.key?.prefix ?? null),
       };
       const { _id: accountId } = caller.account;
       const schedule = await retryStore(() => schedules.change(accountId, id, change));
@@ -230,8 +233,8 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       try {
         await sync(id);
       } catch (error) {
-        const { cron, timeZone, keyId, keyPrefix } = before;
-        await schedules.change(accountId, id, { cron, timeZone, keyId, keyPrefix });
+        if (earlier !== null) await schedules.undo(earlier, schedule.version);
+        await sync(id);
         throw error;
       }
       // Runs that waited while it was paused.

@@ -47,6 +47,8 @@ export interface Schedules {
   list(accountId: string, tools: readonly string[] | null, page: PageRequest): Promise<Page<ShownSchedule>>;
   /** Changes a schedule, and marks its clock as different. @returns null if it was deleted */
   change(accountId: string, id: string, change: ScheduleChange): Promise<ScheduleDoc | null>;
+  /** Takes a change back, unless the schedule was changed again. @param before the schedule before @param version that of the change */
+  undo(before: ScheduleDoc, version: number): Promise<void>;
   /** Pauses a schedule whose calls may not run any more. */
   pause(id: string, reason: SchedulePause): Promise<void>;
   /** Marks a schedule as deleted. */
@@ -156,6 +158,11 @@ export function createSchedules({
         },
         { returnDocument: 'after' },
       );
+    },
+
+    async undo({ _id, turn: _turn, version: _version, ...before }, version) {
+      const { $set, $inc } = moved();
+      await schedules.updateOne({ _id, version, ...LIVE }, { $set: { ...before, ...$set }, $inc });
     },
 
     async pause(id, pauseReason) {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { ledTo, madeKey, newOwner, type Visitor } from '../helpers/dashboard.ts';
 import { attribute, type Element, HOSTILE, linksOf, mainText, pageOf, rowsOf } from '../helpers/markup.ts';
 import { useStack } from '../helpers/profiles.ts';
@@ -78,10 +79,20 @@ test('a schedule is shown with its runs and with what has changed as a picture',
   const shown = await fetch(stack.baseUrl + source);
   t.like(await sharp(Buffer.from(await shown.arrayBuffer())).metadata(), { width: 80, height: 60 });
 
+  const store = await openStore(stack.mongodbUri);
+  t.teardown(() => store.close());
+  const keyId = async () => (await store.schedules.findOne({ _id: id }))?.keyId;
+  const ownKey = await keyId();
   t.is(ledTo(await owner.post(`${path}/pause`)), path);
   t.regex(await mainOf(t, owner, path), /paused Its times pass without a run/);
   t.is(ledTo(await owner.post(`${path}/resume`)), path);
   t.like(await schedules.get(id), { paused: false, pauseReason: null });
+  // The limits of the key still apply to its runs.
+  t.is(await keyId(), ownKey);
+  t.is(typeof ownKey, 'string');
+  await store.schedules.updateOne({ _id: id }, { $set: { paused: true, pauseReason: 'key_revoked' } });
+  t.is(ledTo(await owner.post(`${path}/resume`)), path);
+  t.is(await keyId(), null);
   const stranger = await newOwner(stack);
   t.is((await stranger.get(path)).status, 404);
   t.is((await stranger.post(`${path}/delete`)).status, 404);
