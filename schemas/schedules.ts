@@ -35,6 +35,8 @@ export const MAX_JOB_BYTES = 64 * 1024;
 export const MAX_SCHEDULE_BYTES = 1024 * 1024;
 /** Maximum number of runs that wait for an earlier one with the overlap policy `queue`. */
 export const MAX_WAITING_RUNS = 100;
+/** Maximum number of runs that an account triggers in 24 hours: each is listed for `RUN_KEPT_DAYS`, also one that is skipped. */
+export const MAX_TRIGGERS = 5000;
 /** Maximum number of runs that one request backfills, and of those that wait. */
 export const MAX_BACKFILL = 1000;
 /** Maximum length of the period of a backfill, and how far it may lie in the past, in days. */
@@ -455,7 +457,8 @@ export const triggerSchedule = defineOperation({
   path: '/api/v1/schedules/{id}/trigger',
   summary: 'Run a schedule now',
   description:
-    'Adds a run to those of the clock, also while the schedule is paused. The overlap policy applies. `Idempotency-Key` works: the same key gives the same run.',
+    'Adds a run to those of the clock, also while the schedule is paused. The overlap policy applies. `Idempotency-Key` works: the same key gives the same run. ' +
+    `An account can trigger ${MAX_TRIGGERS} runs in 24 hours; further requests get \`rate_limited\`.`,
   tag: TAG,
   auth: 'tools',
   success: { status: 202, schema: scheduleRun },

@@ -14,12 +14,14 @@ import { createCheckTarget } from './checkTarget.ts';
 import { scheduleRoutes } from './scheduleRoutes.ts';
 import { createScheduleService } from './scheduleService.ts';
 import { createAdvance } from './scheduleWorkflow.ts';
+import { createTriggerLimit } from './triggerLimit.ts';
 
 type Services = Pick<JobArea, 'egress'> & { toolCallService: ToolCallService; uploads: UploadLimit };
 
 /** Creates schedules: jobs and batches that repeat. */
 export function createSchedulesArea(core: ApiCore, { toolCallService, uploads, egress }: Services) {
-  const { log, registry, store, client, keyring, accounts, apiKeys, limits, publicUrl, attention } = core;
+  const { env, log, registry, store, client, keyring, accounts, apiKeys, limits, publicUrl, attention } =
+    core;
   const { rateLimit, onFailure } = limits;
   const warn = (error: unknown) =>
     log.warn({ err: error }, 'a request about a schedule failed; the sweeper will repeat it');
@@ -30,6 +32,7 @@ export function createSchedulesArea(core: ApiCore, { toolCallService, uploads, e
     schedules: createSchedules(store),
     runs: createScheduleRuns(store),
     clock: createScheduleClock(client),
+    takeTrigger: createTriggerLimit(store, env.RATE_LIMIT),
     advance: createAdvance(client, warn),
     keyring,
     egress,

@@ -28,6 +28,7 @@ import type { Caller } from '../http/context.ts';
 import { checkReceiverUrl } from '../webhooks/receiverUrl.ts';
 import { assertComparable, type createCheckTarget } from './checkTarget.ts';
 import { checkPeriod, checkTimes, ZONE_RULE } from './checkTimes.ts';
+import type { TakeTrigger } from './triggerLimit.ts';
 
 interface NewSchedule {
   caller: Caller;
@@ -64,6 +65,7 @@ interface Dependencies {
   schedules: Schedules;
   runs: ScheduleRuns;
   clock: ScheduleClock;
+  takeTrigger: TakeTrigger;
   /** Has the runs of a schedule started, in the background. */
   advance(scheduleId: string, accountId: string): void;
   keyring: Keyring;
@@ -258,6 +260,8 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       const schedule = await find(caller, id);
       authorize(caller, schedule);
       const run = { id: triggeredRunId(id, key), origin: 'trigger', dueAt: new Date() } as const;
+      if (key === null || (await retryStore(() => runs.find(run.id))) === null)
+        await deps.takeTrigger(schedule.accountId);
       const added = await retryStore(() => runs.add(schedule, [run]));
       const row = added?.[0] ?? (await runs.find(run.id));
       if (row === null || added === null) throw new ServiceError('not_found');

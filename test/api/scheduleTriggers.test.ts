@@ -1,0 +1,42 @@
+import test from 'ava';
+import { MAX_TRIGGERS } from '../../schemas/schedules.ts';
+import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
+import { isProblem } from '../helpers/problem.ts';
+import { useStack } from '../helpers/profiles.ts';
+import { schedulesOf } from '../helpers/schedules.ts';
+import type { SharedStack } from '../helpers/stack.ts';
+
+let stack: SharedStack;
+let store: Store;
+
+test.before(async () => {
+  stack = await useStack('limited');
+  store = await openStore(stack.mongodbUri);
+});
+test.after.always(async () => {
+  await store?.close();
+  await stack?.stop();
+});
+
+test('an account triggers a limited number of runs a day, and repeated requests count once', async (t) => {
+  const account = await makeAccount(stack, 10);
+  const schedules = schedulesOf(account, stack.baseUrl);
+  const job = { tool: 'hash-text', input: { text: 'abc' } };
+  const { id } = await schedules.create({ name: 'rare', cron: '30 4 29 2 *', job });
+  const key = { 'Idempotency-Key': 'k' };
+  const run = await schedules.trigger(id, key);
+  // As if all but one of the others had been triggered today.
+  const counter = { key: `trigger:${account.accountId}` };
+  const { modifiedCount } = await store.db
+    .collection('attempts')
+    .updateOne(counter, { $set: { points: MAX_TRIGGERS - 1 } });
+  t.is(modifiedCount, 1);
+  t.is((await schedules.trigger(id, key)).id, run.id);
+  await schedules.trigger(id);
+  const refused = await schedules.request(`/${id}/trigger`, { method: 'POST' });
+  t.true(Number(refused.headers.get('Retry-After')) > 86_000);
+  t.regex(String((await isProblem(t, refused, 'rate_limited')).detail), /trigger 5000 runs/);
+  t.is((await schedules.trigger(id, key)).id, run.id);
+  t.is((await schedules.runs(id)).length, 2);
+});
