@@ -1,9 +1,10 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { timestamp } from './accountRows.ts';
-import { batchCallback, batchOptions } from './batches.ts';
-import { JOB_KEPT_HOURS, metadata } from './jobs.ts';
+import { batchCallback, batchOptions, batchResend, MAX_RESENT } from './batches.ts';
+import { JOB_KEPT_HOURS, metadata, SENT_AGAIN } from './jobs.ts';
 import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
+import { resent } from './webhookRows.ts';
 
 /** Schedules: jobs and batches that repeat. Their routes and reference derive from this file. */
 const TAG = 'Schedules';
@@ -525,6 +526,21 @@ export const listScheduleCallbacks = defineOperation({
   errors: ['not_found'],
 });
 
+export const scheduleResend = { ...batchResend } as const;
+
+export const resendScheduleCallbacks = defineOperation({
+  id: 'resendScheduleCallbacks',
+  method: 'post',
+  path: '/api/v1/schedules/{id}/callbacks/resend',
+  summary: 'Send callbacks of a schedule again',
+  description: `Sends up to ${MAX_RESENT} callbacks of a schedule ${SENT_AGAIN}`,
+  tag: TAG,
+  auth: 'tools',
+  body: scheduleResend,
+  success: { status: 200, schema: resent },
+  errors: ['not_found'],
+});
+
 export const SCHEDULE_OPERATIONS: readonly Operation[] = [
   createSchedule,
   listSchedules,
@@ -535,4 +551,5 @@ export const SCHEDULE_OPERATIONS: readonly Operation[] = [
   triggerSchedule,
   backfillSchedule,
   listScheduleCallbacks,
+  resendScheduleCallbacks,
 ];

@@ -61,9 +61,9 @@ async function findPending(
   if (isScheduleCallback(id)) {
     const row = await scheduleCallbacks.findOne({ _id: id, state: 'pending' });
     if (row === null) return null;
-    const { accountId, event, url, attempts, createdAt, data } = row;
+    const { accountId, event, url, attempts, tries = attempts, createdAt, data } = row;
     const body = (keyring: Keyring) => envelopeOf(id, event, createdAt, sealedData.open(keyring, id, data));
-    return { id, accountId, event, url, attempts, tries: attempts, body };
+    return { id, accountId, event, url, attempts, tries, body };
   }
   if (isBatchCallback(id)) {
     const row = await batchCallbacks.findOne({ _id: id, state: 'pending' });

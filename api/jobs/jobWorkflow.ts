@@ -20,7 +20,7 @@ export interface JobWorkflow {
   wake(accountId: string): void;
   /** Cancels, in the background, the workflow of a job that was cancelled while it waited for a worker. */
   stopWaiting(jobId: string): void;
-  /** Starts the delivery of a callback, in the background. @param id of a job, or of a batch's callback */
+  /** Starts the delivery of a callback, in the background. @param id of a job, or of the callback of a batch or a schedule */
   startCallback(id: string, accountId: string): void;
   /** Attempts a callback at once, in the background, whether its delivery runs or has ended. @param id as above */
   sendCallback(id: string, accountId: string): void;

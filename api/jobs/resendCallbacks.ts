@@ -5,7 +5,7 @@ import type { JobWorkflow } from './jobWorkflow.ts';
 /**
  * Sends callbacks again, as many of them as the account may.
  *
- * @param ids of jobs, or of callbacks of batches
+ * @param ids of jobs, or of callbacks of batches and schedules
  * @param queue marks callbacks as due
  * @returns how many were queued
  * @throws ServiceError rate_limited

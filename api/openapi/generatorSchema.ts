@@ -37,6 +37,7 @@ import {
   schedule,
   scheduleCallback,
   scheduleChangeBody,
+  scheduleResend,
   scheduleRun,
 } from '../../schemas/schedules.ts';
 import {
@@ -89,6 +90,7 @@ const NAMED: Readonly<Record<string, object>> = {
   ScheduleBackfill: backfillBody,
   ScheduleBackfillResult: backfilled,
   ScheduleCallback: scheduleCallback,
+  ScheduleResend: scheduleResend,
   CallbackSecret: callbackSecret,
   CallbackRotation: callbackRotation,
   AccountEvent: event,

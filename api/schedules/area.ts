@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import { createScheduleClock } from '../../platform/temporal/scheduleClock.ts';
-import { listScheduleCallbacks } from '../../store/schedules/scheduleCallbacks.ts';
+import { MAX_RESENT } from '../../schemas/batches.ts';
+import { listScheduleCallbacks, sendableScheduleCallbacks } from '../../store/schedules/scheduleCallbacks.ts';
 import { createScheduleRuns } from '../../store/schedules/scheduleRuns.ts';
 import { createSchedules } from '../../store/schedules/schedules.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
@@ -16,10 +17,16 @@ import { createScheduleService } from './scheduleService.ts';
 import { createAdvance } from './scheduleWorkflow.ts';
 import { createTriggerLimit } from './triggerLimit.ts';
 
-type Services = Pick<JobArea, 'egress'> & { toolCallService: ToolCallService; uploads: UploadLimit };
+type Services = Pick<JobArea, 'egress' | 'resendCallbacks'> & {
+  toolCallService: ToolCallService;
+  uploads: UploadLimit;
+};
 
 /** Creates schedules: jobs and batches that repeat. */
-export function createSchedulesArea(core: ApiCore, { toolCallService, uploads, egress }: Services) {
+export function createSchedulesArea(
+  core: ApiCore,
+  { toolCallService, uploads, egress, resendCallbacks }: Services,
+) {
   const { env, log, registry, store, client, keyring, accounts, apiKeys, limits, publicUrl, attention } =
     core;
   const { rateLimit, onFailure } = limits;
@@ -35,6 +42,8 @@ export function createSchedulesArea(core: ApiCore, { toolCallService, uploads, e
     takeTrigger: createTriggerLimit(store, env.RATE_LIMIT),
     advance: createAdvance(client, warn),
     keyring,
+    callbacks: sendableScheduleCallbacks(store, keyring, MAX_RESENT),
+    resendCallbacks,
     egress,
     publicUrl,
     onError: warn,

@@ -11,6 +11,7 @@ import {
   MAX_SCHEDULE_BYTES,
   type NewScheduleBody,
   newScheduleBody,
+  resendScheduleCallbacks,
   type ScheduleChangeBody,
   scheduleChangeBody,
   triggerSchedule,
@@ -97,6 +98,9 @@ export function scheduleRoutes(router: Router<State>, deps: Dependencies): void 
   serve(backfillSchedule, ({ caller, id, body: { from, to } }) =>
     schedules.backfill(caller, id, new Date(from), new Date(to)),
   );
+  serve(resendScheduleCallbacks, async ({ caller, id, body }) => ({
+    queued: await schedules.resendCallbacks(caller, id, body.callbackIds),
+  }));
   serve(listScheduleCallbacks, async ({ caller, id, query }) => {
     await schedules.find(caller, id);
     const { items, nextCursor } = await deps.listCallbacks(id, query);

@@ -15,6 +15,7 @@ import {
   type ScheduleRunRow,
   type ScheduleTarget,
 } from '../../schemas/schedules.ts';
+import type { SendableCallbacks } from '../../store/batches/batchCallbacks.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { ScheduleDoc, ShownSchedule } from '../../store/schedules/scheduleDocs.ts';
@@ -25,6 +26,7 @@ import { openTarget, sealTarget } from '../../store/schedules/sealed.ts';
 import { syncClock } from '../../store/schedules/syncClock.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { Caller } from '../http/context.ts';
+import type { ResendCallbacks } from '../jobs/resendCallbacks.ts';
 import { checkReceiverUrl } from '../webhooks/receiverUrl.ts';
 import { assertComparable, type createCheckTarget } from './checkTarget.ts';
 import { checkPeriod, checkTimes, ZONE_RULE } from './checkTimes.ts';
@@ -54,6 +56,11 @@ export interface ScheduleService {
     id: string,
     key: string | null,
   ): Promise<{ row: ScheduleRunRow; isReplay: boolean }>;
+  /**
+   * Sends callbacks again. @param ids which; undefined: the newest failed ones
+   * @returns how many were queued @throws ServiceError not_found, rate_limited
+   */
+  resendCallbacks(caller: Caller, id: string, ids: readonly string[] | undefined): Promise<number>;
   /** Adds the runs of a period that are missing. */
   backfill(caller: Caller, id: string, from: Date, to: Date): Promise<{ times: number; added: number }>;
 }
@@ -69,6 +76,8 @@ interface Dependencies {
   /** Has the runs of a schedule started, in the background. */
   advance(scheduleId: string, accountId: string): void;
   keyring: Keyring;
+  callbacks: SendableCallbacks;
+  resendCallbacks: ResendCallbacks;
   /** Egress guard that permits public addresses and `localhost`. */
   egress: Guard;
   publicUrl(): string;
@@ -267,6 +276,13 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       if (row === null || added === null) throw new ServiceError('not_found');
       deps.advance(id, schedule.accountId);
       return { row: runRow(keyring, row), isReplay: added.length === 0 };
+    },
+
+    async resendCallbacks(caller, id, ids) {
+      const { accountId } = await find(caller, id);
+      const { callbacks } = deps;
+      const selected = await retryStore(() => callbacks.select(id, ids));
+      return deps.resendCallbacks(accountId, selected, callbacks.queue);
     },
 
     async backfill(caller, id, from, to) {

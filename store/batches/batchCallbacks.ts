@@ -55,10 +55,10 @@ export async function recordAttempt(
   );
 }
 
-/** The callbacks of a batch that can be sent again, and how they are queued. */
+/** The callbacks of a batch or a schedule that can be sent again, and how they are queued. */
 export interface SendableCallbacks {
-  /** Returns those of these callbacks that belong to the batch, or the newest failed ones if none are named. */
-  select(batchId: string, ids: readonly string[] | undefined): Promise<string[]>;
+  /** Returns those of these callbacks that belong to their owner, or its newest failed ones if none are named. */
+  select(ownerId: string, ids: readonly string[] | undefined): Promise<string[]>;
   /** Queues callbacks again. */
   queue(ids: readonly string[]): Promise<void>;
 }

@@ -1,7 +1,9 @@
 import type { ClientSession } from 'mongodb';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { SCHEDULE_CHANGED } from '../../schemas/schedules.ts';
-import type { CallbackDoc } from '../jobs/jobDocs.ts';
+import type { SendableCallbacks } from '../batches/batchCallbacks.ts';
+import { historyEntry, SENDABLE, sentAgain } from '../jobs/callbacks.ts';
+import type { AttemptedCallback } from '../jobs/jobDocs.ts';
 import type { Store } from '../mongo/mongo.ts';
 import { type Page, type PageRequest, pageByTime } from '../mongo/pages.ts';
 import type { ScheduleCallbackDoc, ScheduleDoc, ScheduleRunDoc } from './scheduleDocs.ts';
@@ -54,14 +56,43 @@ export async function storeScheduleCallback(
   return id;
 }
 
-/** Records an attempt of a callback. */
+/** Records an attempt of a callback, once. */
 export async function recordScheduleAttempt(
   { scheduleCallbacks }: Pick<Store, 'scheduleCallbacks'>,
   id: string,
-  attempt: Omit<CallbackDoc, 'url'>,
+  attempt: AttemptedCallback,
 ): Promise<void> {
-  await scheduleCallbacks.updateOne({ _id: id, state: 'pending' }, { $set: attempt });
+  await scheduleCallbacks.updateOne(
+    { _id: id, state: 'pending', attempts: { $lt: attempt.attempts } },
+    { $set: attempt, $push: { history: historyEntry(attempt) } },
+  );
 }
+
+/** The callbacks of schedules that can be sent again. @param most maximum number of callbacks that are sent again at once */
+export const sendableScheduleCallbacks = (
+  { scheduleCallbacks }: Pick<Store, 'scheduleCallbacks'>,
+  keyring: Keyring,
+  most: number,
+): SendableCallbacks => ({
+  async select(scheduleId, ids) {
+    const which =
+      ids === undefined
+        ? { state: 'failed' as const }
+        : { _id: { $in: [...ids] }, state: { $in: [...SENDABLE] } };
+    const rows = await scheduleCallbacks
+      .find({ scheduleId, ...which }, { projection: { data: 1 } })
+      .sort({ createdAt: -1, _id: -1 })
+      .limit(most)
+      .toArray();
+    // What a master key encrypted that is gone cannot be sent.
+    return rows
+      .filter(({ data }) => keyring.has(keyring.keyIdOf(Buffer.from(data, 'base64'))))
+      .map(({ _id }) => _id);
+  },
+  async queue(ids) {
+    await scheduleCallbacks.updateMany({ _id: { $in: [...ids] } }, [{ $set: sentAgain('') }]);
+  },
+});
 
 /** Returns a page of the callbacks of a schedule, newest first. */
 export const listScheduleCallbacks = (

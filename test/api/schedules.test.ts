@@ -5,7 +5,7 @@ import test from 'ava';
 import sharp from 'sharp';
 import { retryUntilAborted } from '../../platform/temporal/retryUntilAborted.ts';
 import { createScheduleClock } from '../../platform/temporal/scheduleClock.ts';
-import { MAX_SCHEDULES, type ScheduleRunRow } from '../../schemas/schedules.ts';
+import { MAX_SCHEDULES, type ScheduleCallbackRow, type ScheduleRunRow } from '../../schemas/schedules.ts';
 import { closeAccount } from '../../store/accounts/closeAccount.ts';
 import { OPERATOR } from '../../store/accounts/securityLog.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
@@ -534,9 +534,36 @@ test.serial('callbacks tell what has changed, and only then', async (t) => {
   t.like(JSON.parse(deliveries[1]?.body ?? ''), {
     data: { run: { state: 'failed', code: 'target_refused' } },
   });
-  const { items } = await (await schedules.request(`/${id}/callbacks`)).json();
-  t.is(items.length, 2);
+  const callbacks = async (): Promise<ScheduleCallbackRow[]> =>
+    (await (await schedules.request(`/${id}/callbacks`)).json()).items;
+  const [, first] = await until('both callbacks are delivered', async () => {
+    const rows = await callbacks();
+    return rows.length === 2 && rows.every(({ state }) => state === 'delivered') && rows;
+  });
   t.is(receiver.received.length, 2);
+  t.like(first?.history, [{ attempt: 1, statusCode: 200, error: null }]);
+
+  // They are sent again: those that are named, or those that failed.
+  const resend = async (body: object, by = schedules): Promise<Response> =>
+    by.request(`/${id}/callbacks/resend`, { method: 'POST', body: JSON.stringify(body) });
+  const attempted = (count: number, state: string) =>
+    until(`a callback was attempted ${count} times`, async () =>
+      (await callbacks()).some((it) => it.id === first?.id && it.attempts === count && it.state === state),
+    );
+  t.deepEqual(await (await resend({})).json(), { queued: 0 });
+  receiver.answer(() => ({ status: 500 }));
+  const named = { callbackIds: [first?.id, `cbk_run_${'0'.repeat(32)}`] };
+  t.deepEqual(await (await resend(named)).json(), { queued: 1 });
+  // It has the whole retry schedule before it.
+  await attempted(5, 'failed');
+  receiver.answer(() => ({}));
+  t.deepEqual(await (await resend({})).json(), { queued: 1 });
+  await attempted(6, 'delivered');
+  const sent = receiver.received.filter((it) => it.id === first?.id);
+  t.deepEqual([sent.length, new Set(sent.map(({ body }) => body)).size], [6, 1]);
+  t.is((await callbacks())[1]?.history.length, 6);
+  const stranger = schedulesOf(await makeAccount(stack, 10), stack.baseUrl);
+  await isProblem(t, await resend({}, stranger), 'not_found');
   // What was compared is encrypted.
   t.notRegex(JSON.stringify(await store.schedules.findOne({ _id: id })), /bread|:9\//);
   t.notRegex(JSON.stringify(await store.scheduleCallbacks.find({ scheduleId: id }).toArray()), /bread/);

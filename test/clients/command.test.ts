@@ -168,6 +168,11 @@ test.serial('the schedules of the TypeScript client', async (t) => {
   t.regex(await succeed(['schedules']), new RegExp(`^id .*\\n${id}  paused`));
   t.regex(await succeed(['runs', id]), new RegExp(`^due .*\\n${run.dueAt}`));
   for await (const row of schedules.list()) t.is(row.id, id);
+  for await (const row of schedules.callbacks(id)) t.fail(row.id);
+  t.deepEqual(
+    [await schedules.resendCallbacks(id), await schedules.resendCallbacks(id, ['cbk_run_0'])],
+    [0, 0],
+  );
   await schedules.delete(id);
   await t.throwsAsync(schedules.get(id), { message: /not_found/ });
 });

@@ -3,6 +3,7 @@ import type {
   Schedule,
   ScheduleBackfill,
   ScheduleBackfillResult,
+  ScheduleCallback,
   ScheduleChange,
   ScheduleRun,
 } from './generated/types.ts';
@@ -76,6 +77,18 @@ export class Schedules {
   async trigger(id: string, options?: ScheduleOptions): Promise<ScheduleRun> {
     const request = repeatable(pathOf(id, '/trigger'), undefined, options);
     return rowOf<ScheduleRun>(await this.#send(request, options));
+  }
+
+  /** Lists the callbacks of a schedule with their attempts, newest first. */
+  callbacks(id: string, options?: RequestOptions): AsyncGenerator<ScheduleCallback, void, undefined> {
+    return listRows<ScheduleCallback>(this.#send, { method: 'GET', path: pathOf(id, '/callbacks') }, options);
+  }
+
+  /** Sends callbacks again: these, or the newest that failed. Returns how many. */
+  async resendCallbacks(id: string, callbackIds?: string[], options?: RequestOptions): Promise<number> {
+    const body = callbackIds === undefined ? {} : { callbackIds };
+    const request = requestOf({ method: 'POST', path: pathOf(id, '/callbacks/resend'), body });
+    return rowOf<{ queued: number }>(await this.#send(request, options)).queued;
   }
 
   /** Adds a run for each past time of a period that has none. Can be repeated. */

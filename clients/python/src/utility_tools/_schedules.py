@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from typing import Any, AsyncIterator, Iterator, Mapping, Optional
+from typing import Any, AsyncIterator, Iterator, Mapping, Optional, Sequence
 
 from ._rest import async_rows, request_of, rows
 from ._result import path_of
 from ._retries import Request
 from ._transport import AsyncTransport, Transport
-from .types import Schedule, ScheduleBackfillResult, ScheduleRun
+from .types import Schedule, ScheduleBackfillResult, ScheduleCallback, ScheduleRun
 
 _PATH = "/api/v1/schedules"
 _SCHEDULE = "/api/v1/schedules/{id}"
@@ -27,6 +27,11 @@ def _backfill(id: str, start: str, end: str) -> Request:
     request = request_of("POST", f"{path_of(_SCHEDULE, id)}/backfill", {"from": start, "to": end})
     # Only times without a run get one.
     return replace(request, always=True)
+
+
+def _resend(id: str, callback_ids: Optional[Sequence[str]]) -> Request:
+    body = {} if callback_ids is None else {"callbackIds": list(callback_ids)}
+    return request_of("POST", f"{path_of(_SCHEDULE, id)}/callbacks/resend", body)
 
 
 class Schedules:
@@ -67,6 +72,15 @@ class Schedules:
         path = f"{path_of(_SCHEDULE, id)}/trigger"
         run: ScheduleRun = self._transport.send(_repeatable(path, None, idempotency_key)).json()
         return run
+
+    def callbacks(self, id: str) -> Iterator[ScheduleCallback]:
+        """Lists the callbacks of a schedule with their attempts, newest first."""
+        return rows(self._transport, f"{path_of(_SCHEDULE, id)}/callbacks", None)
+
+    def resend_callbacks(self, id: str, callback_ids: Optional[Sequence[str]] = None) -> int:
+        """Sends callbacks again: these, or the newest that failed. Returns how many."""
+        queued: int = self._transport.send(_resend(id, callback_ids)).json()["queued"]
+        return queued
 
     def backfill(self, id: str, start: str, end: str) -> ScheduleBackfillResult:
         """Adds a run for each past time from `start` to `end` (ISO 8601) that has none. Can be repeated."""
@@ -112,6 +126,15 @@ class AsyncSchedules:
         path = f"{path_of(_SCHEDULE, id)}/trigger"
         run: ScheduleRun = (await self._transport.send(_repeatable(path, None, idempotency_key))).json()
         return run
+
+    def callbacks(self, id: str) -> AsyncIterator[ScheduleCallback]:
+        """Lists the callbacks of a schedule with their attempts, newest first."""
+        return async_rows(self._transport, f"{path_of(_SCHEDULE, id)}/callbacks", None)
+
+    async def resend_callbacks(self, id: str, callback_ids: Optional[Sequence[str]] = None) -> int:
+        """Sends callbacks again: these, or the newest that failed. Returns how many."""
+        queued: int = (await self._transport.send(_resend(id, callback_ids))).json()["queued"]
+        return queued
 
     async def backfill(self, id: str, start: str, end: str) -> ScheduleBackfillResult:
         """Adds a run for each past time from `start` to `end` (ISO 8601) that has none. Can be repeated."""

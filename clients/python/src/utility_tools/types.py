@@ -2114,6 +2114,11 @@ class ScheduleCallback(TypedDict):
     """`pending`: it is being delivered or retried."""
 
 
+class ScheduleResend(TypedDict, total=False):
+    callbackIds: List[str]
+    """Ids of the callbacks to send again, which may also be delivered ones or wait for their next attempt. Default: the newest failed ones."""
+
+
 class CallbackSecret(TypedDict):
     secret: str
     """The secret that signs callbacks now."""

@@ -2506,6 +2506,14 @@ export interface ScheduleCallback {
   state: "pending" | "delivered" | "failed";
 }
 
+export interface ScheduleResend {
+  /**
+   * Ids of the callbacks to send again, which may also be delivered ones or wait for their next attempt.
+   * Default: the newest failed ones.
+   */
+  callbackIds?: string[] | undefined;
+}
+
 export interface CallbackSecret {
   /** The secret that signs callbacks now. */
   secret: string;
