@@ -1,4 +1,5 @@
 import { Batches } from './batches.ts';
+import { createDownload } from './download.ts';
 import { Files, type NamedFile } from './files.ts';
 import { ToolMethods } from './generated/tools.ts';
 import { Jobs } from './jobs.ts';
@@ -43,8 +44,9 @@ export class UtilityTools extends ToolMethods {
     super();
     this.#send = createTransport(options, KEY_VARIABLE);
     this.jobs = new Jobs(this.#send);
-    this.batches = new Batches(this.#send, createLines(connectionOf(options, KEY_VARIABLE)));
-    this.files = new Files(this.#send);
+    const connection = connectionOf(options, KEY_VARIABLE);
+    this.batches = new Batches(this.#send, createLines(connection));
+    this.files = new Files(this.#send, createDownload(connection));
     this.schedules = new Schedules(this.#send);
   }
 

@@ -1,3 +1,4 @@
+import type { Download } from './download.ts';
 import type { UploadedFile } from './generated/types.ts';
 import type { RequestOptions } from './options.ts';
 import { requestOf, rowOf } from './rest.ts';
@@ -12,12 +13,14 @@ export interface NamedFile {
   name: string;
 }
 
-/** Uploaded files, whose ids every field `fileUrl` takes for 24 hours. */
+/** Uploaded files, whose ids every field `fileUrl` takes for 24 hours, and the files of results with `output: "link"`. */
 export class Files {
   readonly #send: Transport;
+  readonly #download: Download;
 
-  constructor(send: Transport) {
+  constructor(send: Transport, download: Download) {
     this.#send = send;
+    this.#download = download;
   }
 
   /** Uploads a file. @param name its name, from which tools derive that of their result */
@@ -27,6 +30,15 @@ export class Files {
     // Repeating it only stores the file once more.
     const request = { ...requestOf({ method: 'POST', path: PATH }), body, always: true };
     return rowOf<UploadedFile>(await this.#send(request, options));
+  }
+
+  /**
+   * Downloads the file of a result with `output: "link"`, without your key. Continues after a lost connection where it ended.
+   *
+   * @param fileUrl that of the output
+   */
+  download(fileUrl: string, options: Pick<RequestOptions, 'signal'> = {}): Promise<Blob> {
+    return this.#download(fileUrl, options.signal);
   }
 
   /** Returns what is known about a file. */

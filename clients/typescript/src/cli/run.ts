@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { UtilityTools } from '../client.ts';
 import { UtilityToolsError } from '../errors.ts';
-import { Files, type NamedFile } from '../files.ts';
+import type { NamedFile } from '../files.ts';
 import { COMMANDS } from '../generated/commands.ts';
 import type { Job } from '../generated/types.ts';
 import { newJob } from '../jobs.ts';
@@ -73,10 +73,11 @@ async function createJob(
   { env, out, signal }: Surroundings,
 ): Promise<void> {
   const { input, file, maxCredits, timeoutMs, idempotencyKey, baseUrl, json } = invocation;
-  const send = createTransport(await accessOf(env, baseUrl), 'UTILITY_TOOLS_API_KEY');
+  const access = await accessOf(env, baseUrl);
+  const send = createTransport(access, 'UTILITY_TOOLS_API_KEY');
   if (file !== null) {
     const { content, name } = await fileAt(file);
-    const { id } = await new Files(send).upload(content, name, { timeoutMs, signal });
+    const { id } = await new UtilityTools(access).files.upload(content, name, { timeoutMs, signal });
     input.fileUrl = id;
   }
   const job = rowOf<Job>(
