@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pMap from 'p-map';
 import { makeAccount } from '../helpers/account.ts';
 import { batchesOf } from '../helpers/batches.ts';
+import { jobsOf } from '../helpers/jobs.ts';
+import { recordAt } from '../helpers/json.ts';
+import { startReceiver } from '../helpers/receiver.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
 import type { Sizes } from './sizes.ts';
@@ -53,4 +57,73 @@ export async function benchBatches(
   }
   runs.sort((a, b) => a.ratio - b.ratio);
   return runs[Math.floor(runs.length / 2)] ?? { calls: Number.NaN, rows: Number.NaN, ratio: Number.NaN };
+}
+
+const middle = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+export interface BesideRow {
+  /** p95 of hash-text calls of an account, one after the other, in milliseconds: alone, and while a batch of another account runs. */
+  idle: number;
+  busy: number;
+  /** busy / idle, of the median round. */
+  ratio: number;
+}
+
+/** Measures how long the calls of an account take beside a running batch of another account. */
+export async function benchBesideBatch(
+  stack: Stack,
+  { rounds, rows, calls }: Sizes['besideBatch'],
+): Promise<BesideRow> {
+  const [owner, other] = [await makeAccount(stack, 10_000_000), await makeAccount(stack, 10_000_000)];
+  const batches = batchesOf(owner, stack.baseUrl);
+  const call = async (index: number) => {
+    const response = await other.call('hash-text', { text: `bench ${index}` });
+    if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+  };
+  const inputs = Array.from({ length: rows }, (_, i) => ({ text: `row ${i}` }));
+  await measure(calls, 1, call);
+  const runs: BesideRow[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const { p95: idle } = await measure(calls, 1, call);
+    const { id } = await batches.create({ tool: 'hash-text', inputs });
+    const { p95: busy } = await measure(calls, 1, call);
+    const { endedAt } = await batches.get(id);
+    if (endedAt !== null) throw new Error('the batch ended before the calls: it needs more rows');
+    await batches.cancel(id);
+    await batches.reached(id);
+    runs.push({ idle, busy, ratio: busy / idle });
+  }
+  return {
+    idle: middle(runs.map((run) => run.idle)),
+    busy: middle(runs.map((run) => run.busy)),
+    ratio: middle(runs.map((run) => run.ratio)),
+  };
+}
+
+/** Percentiles of the milliseconds from the end of a job to the arrival of its callback. */
+export interface CallbacksRow {
+  p50: number;
+  p95: number;
+}
+
+/** Measures how soon callbacks arrive, of jobs that a caller creates one after the other. */
+export async function benchCallbacks(
+  stack: Stack,
+  { jobs: count, concurrency }: Sizes['callbacks'],
+): Promise<CallbacksRow> {
+  await using open = new AsyncDisposableStack();
+  const receiver = open.adopt(await startReceiver(), (it) => it.close());
+  const jobs = jobsOf(await makeAccount(stack, 10_000_000), stack.baseUrl);
+  const run = async (index: number) => {
+    const job = { tool: 'hash-text', input: { text: `bench ${index}` }, callbackUrl: receiver.url };
+    await jobs.ended((await jobs.create(job)).id);
+  };
+  await pMap(Array.from({ length: count }).keys(), run, { concurrency });
+  const delays = (await receiver.until(count))
+    .map(({ at, body }) => at - Date.parse(String(recordAt(JSON.parse(body)).createdAt)))
+    .sort((a, b) => a - b);
+  const at = (quantile: number) => delays[Math.floor((delays.length - 1) * quantile)] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95) };
 }

@@ -1,6 +1,6 @@
 import type { Site } from '../helpers/browser.ts';
 import type { Stack, startOwnServers } from '../helpers/stack.ts';
-import { benchBatches } from './batches.ts';
+import { benchBatches, benchBesideBatch, benchCallbacks } from './batches.ts';
 import { benchBrowser } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchCapacity } from './capacity.ts';
@@ -71,6 +71,16 @@ export const createSections = (
       atLeast: 8,
     });
     return { 'hash-text': { 'calls /s': calls, 'rows /s': rows, ratio } };
+  },
+  besideBatch: async () => {
+    const { idle, busy, ratio } = await benchBesideBatch(stack, sizes.besideBatch);
+    goals.push({ figure: 'calls beside a batch of another account / alone, p95', value: ratio, atMost: 1.5 });
+    return { 'hash-text': { 'idle p95 ms': idle, 'p95 ms beside a batch': busy, ratio } };
+  },
+  callbacks: async () => {
+    const { p50, p95 } = await benchCallbacks(stack, sizes.callbacks);
+    goals.push({ figure: 'callback after the end of its job, p95 ms', value: p95, atMost: 1000 });
+    return { callbacks: { 'p50 ms': p50, 'p95 ms': p95 } };
   },
   mcp: async () =>
     (await benchMcp(stack, sizes.mcp)).map(({ era, http, mcp, overhead }) => {

@@ -13,6 +13,9 @@ export const FULL = {
   calls: { rounds, concurrencies: [1, 8, 32], calls: { alone: 50, each: 8 }, warmUp: 10 },
   /** `rows`: of a batch; `calls`: of all synchronous callers of a round. */
   batches: { rounds, rows: 5000, concurrency: 32, calls: 640 },
+  /** `rows`: of a batch, which must last longer than the `calls` of the other account. */
+  besideBatch: { rounds, rows: 20_000, calls: 200 },
+  callbacks: { jobs: 300, concurrency: 4 },
   mcp: { rounds, calls: 100 },
   /** `pages`: number of pages. */
   site: { rounds, pages: Number.POSITIVE_INFINITY },
@@ -70,6 +73,8 @@ export const SHORT: Sizes = {
   memory: { restMs: 0, calls: 4, concurrency: 2 },
   calls: { rounds: 1, concurrencies: [1], calls: { alone: 3, each: 1 }, warmUp: 1 },
   batches: { rounds: 1, rows: 20, concurrency: 2, calls: 4 },
+  besideBatch: { rounds: 1, rows: 3000, calls: 3 },
+  callbacks: { jobs: 6, concurrency: 2 },
   mcp: { rounds: 1, calls: 2 },
   site: { rounds: 1, pages: 1 },
   capacity: { share: 0.02, warmUp: 1, idleMs: 200 },

@@ -15,7 +15,10 @@ import { startOwnServers, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { restart, sendSignal } from './faults.ts';
 
-/** Number of kills, distributed over the processes in turn, and rows of the batch; soak tests set larger numbers. */
+/**
+ * Number of kills, distributed over the processes in turn, and rows of the batch. The goal is 200 and 10,000, which take hours; soak
+ * tests set larger numbers.
+ */
 const KILLS = Number(process.env.TEST_BATCH_KILLS ?? 10);
 const ROWS = Number(process.env.TEST_BATCH_ROWS ?? 800);
 /** The same for a worker that runs chunks. */
@@ -24,7 +27,7 @@ const WORKER_ROWS = WORKER_KILLS * 1000;
 /** Milliseconds within which the batch must end after the last kill. */
 const LIVENESS_MS = 60_000 + ROWS * 500;
 
-const PROCESSES = ['orchestrator', 'cpu', 'api', 'mongod', 'temporal'] as const;
+const PROCESSES = ['orchestrator', 'cpu', 'api', 'mongod', 'temporal', 'network', 'delivery'] as const;
 
 test('a batch ends with every row once, whatever is killed meanwhile', async (t) => {
   t.timeout(KILLS * 120_000 + LIVENESS_MS);
