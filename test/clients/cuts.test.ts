@@ -1,10 +1,15 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import sharp from 'sharp';
 import { UtilityTools } from '../../clients/typescript/src/index.ts';
+import { machineEnv } from '../../dev/host.mjs';
 import type { BatchRow } from '../../schemas/batches.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { batchesOf, linesOf } from '../helpers/batches.ts';
+import { findTestPython } from '../helpers/clientPackages.ts';
 import { type CuttingProxy, type Direction, startCuttingProxy } from '../helpers/cuttingProxy.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
@@ -124,6 +129,49 @@ test.serial(
     });
   },
 );
+
+test.serial('Python: the file of a result is downloaded whole', async (t) => {
+  t.timeout(240_000);
+  const random = seededRandom(t.log);
+  const python = await findTestPython((line) => t.log(line));
+  const { id: fileUrl } = await clientOf().files.upload(
+    new Blob([new Uint8Array(await pictureOf(random))]),
+    'noise.png',
+  );
+  const { fileUrl: address } = await (
+    await account.call('watermark-image', { fileUrl, text: 'a', output: 'link' })
+  ).json();
+  const whole = new Uint8Array(await (await fetch(address)).arrayBuffer());
+  const { pathname, search } = new URL(address);
+  // The connection is lost within each of the downloads.
+  const cutting = setInterval(() => {
+    if (proxy.isWhole()) proxy.cutAfter('received', random.integer(0, whole.length));
+  }, 1);
+  try {
+    const { stdout } = await promisify(execFile)(
+      python,
+      [fileURLToPath(new URL('cuts.py', import.meta.url))],
+      {
+        env: {
+          ...machineEnv(),
+          PYTHONPATH: fileURLToPath(new URL('../../clients/python/src', import.meta.url)),
+          PYTHONDONTWRITEBYTECODE: '1',
+          API_KEY: account.toolsKey,
+          BASE_URL: proxy.baseUrl,
+          FILE_URL: `${proxy.baseUrl}${pathname}${search}`,
+          TIMES: String(CUTS),
+        },
+      },
+    );
+    t.deepEqual(
+      JSON.parse(stdout),
+      Array.from({ length: 2 * CUTS }, () => sha256(whole)),
+    );
+  } finally {
+    clearInterval(cutting);
+    proxy.cutAfter('received', Number.POSITIVE_INFINITY);
+  }
+});
 
 interface Progress {
   name: string;

@@ -9,6 +9,8 @@ export interface CuttingProxy {
   baseUrl: string;
   /** Cuts the connection over which the next byte passes after this many more, once. */
   cutAfter(direction: Direction, bytes: number): void;
+  /** Whether no connection is to be cut. */
+  isWhole(): boolean;
   /** Number of connections that were cut. */
   cuts(): number;
   /** Number of bytes that have passed. */
@@ -60,6 +62,7 @@ export async function startCuttingProxy(upstream: string): Promise<CuttingProxy>
     cutAfter(direction, bytes) {
       next = { direction, at: passed[direction] + bytes };
     },
+    isWhole: () => next === null,
     cuts: () => cuts,
     passed: (direction) => passed[direction],
     close() {

@@ -1,18 +1,21 @@
-"""Uploaded files, whose ids every field `fileUrl` takes for 24 hours."""
+"""Uploaded files, whose ids every field `fileUrl` takes for 24 hours, and the files of results with `"output": "link"`."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Union
 
 import httpx
 
+from ._errors import ApiConnectionError, ApiError
 from ._rest import request_of
 from ._result import path_of
 from ._retries import Request
-from ._transport import AsyncTransport, Transport
+from ._transport import AsyncTransport, Download, Transport
 from .types import UploadedFile
 
 _PATH = "/api/v1/files"
@@ -40,6 +43,16 @@ class Files:
         uploaded: UploadedFile = self._transport.send(_upload(file, name)).json()
         return uploaded
 
+    def download(self, file_url: str) -> bytes:
+        """Returns the file of a result with `"output": "link"`, without your key. Continues after a lost connection."""
+        download = Download(file_url)
+        while True:
+            try:
+                return self._transport.file(download)
+            except (ApiError, ApiConnectionError) as error:
+                delay = self._transport.delay_of(download, error)
+            time.sleep(delay)
+
     def get(self, id: str) -> UploadedFile:
         """Returns what is known about a file."""
         uploaded: UploadedFile = self._transport.send(request_of("GET", path_of(_FILE, id))).json()
@@ -60,6 +73,16 @@ class AsyncFiles:
         """Uploads a file, given by its path or its content. Tools derive the name of their result from `name`, or from the path."""
         uploaded: UploadedFile = (await self._transport.send(_upload(file, name))).json()
         return uploaded
+
+    async def download(self, file_url: str) -> bytes:
+        """Returns the file of a result with `"output": "link"`, without your key. Continues after a lost connection."""
+        download = Download(file_url)
+        while True:
+            try:
+                return await self._transport.file(download)
+            except (ApiError, ApiConnectionError) as error:
+                delay = self._transport.delay_of(download, error)
+            await asyncio.sleep(delay)
 
     async def get(self, id: str) -> UploadedFile:
         """Returns what is known about a file."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from typing import AsyncIterator, Iterator, List, Optional, Union
+from typing import AsyncIterator, Dict, Iterator, List, Optional, Union
 
 import httpx
 
@@ -43,6 +44,64 @@ class _Lines:
 
     def failure(self, reason: object) -> ApiConnectionError:
         return ApiConnectionError(f"No complete response from {self._settings.base_url}: {reason}.")
+
+
+class Download:
+    """A file that is downloaded: what has arrived of it, and what is missing."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.failures = 0
+        self._parts: List[bytes] = []
+        self._received = 0
+        self._whole = -1
+        self._etag: Optional[str] = None
+
+    def headers(self) -> Dict[str, str]:
+        """Asks for what has not arrived, if the file is still the same; else for all of it."""
+        identity = {"Accept-Encoding": "identity"}
+        if self._etag is None or self._received == 0:
+            return identity
+        return {**identity, "Range": f"bytes={self._received}-", "If-Range": self._etag}
+
+    def begin(self, response: httpx.Response) -> None:
+        """Takes the headers of a response with the file, or with the rest of it."""
+        part = re.match(r"bytes (\d+)-\d+/(\d+)$", response.headers.get("Content-Range", ""))
+        if response.status_code == 200:
+            self._parts, self._received = [], 0
+        elif part is None or int(part[1]) != self._received:
+            raise ApiConnectionError("The response has another part of the file.")
+        self._whole = int(response.headers.get("Content-Length", -1) if part is None else part[2])
+        self._etag = response.headers.get("ETag")
+
+    def take(self, chunk: bytes) -> None:
+        self._parts.append(chunk)
+        self._received += len(chunk)
+        self.failures = 0
+
+    def content(self) -> bytes:
+        """The file. Raises ApiConnectionError if a part is missing."""
+        if self._received != self._whole:
+            raise ApiConnectionError("The response ended before the file.")
+        return b"".join(self._parts)
+
+
+# Without a key, which the address does not need.
+_FILE = Request(
+    method="GET",
+    path="",
+    headers={},
+    body=None,
+    accept="",
+    is_tool=False,
+    idempotency_key=None,
+    always=True,
+    key_is_freed=False,
+)
+
+
+def _lost(error: httpx.RequestError) -> ApiConnectionError:
+    return ApiConnectionError(f"The file was not downloaded: {error or type(error).__name__}.")
 
 
 class Transport:
@@ -91,6 +150,28 @@ class Transport:
         except httpx.RequestError as error:
             raise lines.failure(error or type(error).__name__) from error
         lines.end()
+
+    def file(self, download: Download) -> bytes:
+        """Sends a request for what is missing of a file, and returns the file. Raises ApiError and ApiConnectionError."""
+        try:
+            with self._http.stream("GET", download.url, headers=download.headers(), timeout=ATTEMPT_S) as response:
+                if response.status_code not in (200, 206):
+                    response.read()
+                    raise error_of(response, _FILE)
+                download.begin(response)
+                for chunk in response.iter_raw():
+                    download.take(chunk)
+        except httpx.RequestError as error:
+            raise _lost(error) from error
+        return download.content()
+
+    def delay_of(self, download: Download, error: Union[ApiError, ApiConnectionError]) -> float:
+        """Seconds until a download is continued after this error, which is raised if it is not."""
+        download.failures += 1
+        delay = self.delay_after(error, _FILE, download.failures)
+        if delay is None:
+            raise error
+        return delay
 
     def delay_after(
         self, error: Union[ApiError, ApiConnectionError], request: Request, attempt: int
@@ -145,6 +226,28 @@ class AsyncTransport:
         except httpx.RequestError as error:
             raise lines.failure(error or type(error).__name__) from error
         lines.end()
+
+    async def file(self, download: Download) -> bytes:
+        """Sends a request for what is missing of a file, and returns the file. Raises ApiError and ApiConnectionError."""
+        try:
+            async with self._http.stream("GET", download.url, headers=download.headers(), timeout=ATTEMPT_S) as response:
+                if response.status_code not in (200, 206):
+                    await response.aread()
+                    raise error_of(response, _FILE)
+                download.begin(response)
+                async for chunk in response.aiter_raw():
+                    download.take(chunk)
+        except httpx.RequestError as error:
+            raise _lost(error) from error
+        return download.content()
+
+    def delay_of(self, download: Download, error: Union[ApiError, ApiConnectionError]) -> float:
+        """Seconds until a download is continued after this error, which is raised if it is not."""
+        download.failures += 1
+        delay = self.delay_after(error, _FILE, download.failures)
+        if delay is None:
+            raise error
+        return delay
 
     def delay_after(
         self, error: Union[ApiError, ApiConnectionError], request: Request, attempt: int
