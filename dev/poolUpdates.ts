@@ -121,7 +121,7 @@ const slotTable = (): string =>
         const { boundBy, slotsText, jobMemory, confined } = POOL_TABLE[pool];
         return [`\`${pool}\``, boundBy, slotsText, `${jobMemory} GiB`, confined ? 'yes' : 'no'];
       }),
-      ['`delivery`', 'open connections', '400, without lanes', '', 'no'],
+      ['`delivery`', 'open connections', '1,000 endpoints, without lanes', '', 'no'],
     ],
   );
 

@@ -1,13 +1,14 @@
 import { createResolver } from '../egress/resolver.ts';
 import { allowHost } from '../schemas/formats/allow.ts';
 import { createDeliveryAttempts } from '../store/webhooks/deliveryAttempts.ts';
+import { deliversToLocalhost } from '../store/webhooks/events.ts';
 import type { WorkerCore } from './core.ts';
 import { observeDeliveries } from './metrics.ts';
-import { deliversToLocalhost, deliveryWorker, type PoolOptions } from './pools.ts';
+import { deliveryWorker, type PoolOptions } from './pools.ts';
 
 /** Creates the worker that posts to webhook endpoints. */
 export function createDelivery(core: WorkerCore): PoolOptions {
-  const { env, keyring, metrics } = core;
+  const { env, keyring, metrics, stopping } = core;
   const store = core.requireStore();
   const localhost = deliversToLocalhost(env);
   return deliveryWorker({
@@ -20,5 +21,6 @@ export function createDelivery(core: WorkerCore): PoolOptions {
     }),
     localhost,
     observe: observeDeliveries(metrics),
+    stopping,
   });
 }

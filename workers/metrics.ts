@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type BrowserMetrics, PHASES, type Phase } from '../activities/browser/metrics.ts';
 import type { ObserveAttempt } from '../activities/runtime/toolActivities.ts';
-import type { ObserveDelivery } from '../activities/webhooks/endpointActivities.ts';
+import type { ObserveDelivery } from '../activities/webhooks/attemptDelivery.ts';
 import { queueState } from '../platform/healthChecks.ts';
 import { PREFIX, SECONDS } from '../platform/metricsRegistry.ts';
 import { untilAborted } from '../platform/untilAborted.ts';

@@ -47,6 +47,7 @@ import type { Audit } from '../store/ledger/audit.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Store } from '../store/mongo/mongo.ts';
 import type { ReceiptKeys } from '../store/receipts/receiptKeys.ts';
+import { deliversToLocalhost } from '../store/webhooks/events.ts';
 import type { RowChunkActivities } from '../workflows/accountJobs.ts';
 import {
   COMPARISON_POOL,
@@ -83,8 +84,11 @@ export function laneSlots(pool: Pool, slots: number | null): Record<Lane, number
   return { first: Math.max(2, further), further, fast: POOL_TABLE[pool].fastLane ? FAST_SLOTS : 0 };
 }
 
-/** Concurrent webhook attempts of a worker: many, so that attempts that wait for slow receivers do not delay others. */
-const DELIVERY_SLOTS = 400;
+/**
+ * Concurrent activities of a delivery worker: many, because each endpoint that gets events holds one, which waits for its receiver or
+ * for further deliveries.
+ */
+const DELIVERY_SLOTS = 1000;
 
 /**
  * Concurrent workflow tasks of an orchestrator. Further tasks wait in the task queue, which serves the accounts in turn.
@@ -190,13 +194,6 @@ export async function toolWorker(
     ...(fastLane !== null && { startCall: fastLane.start }),
   };
 }
-
-/**
- * Whether events are delivered to endpoints on `localhost`. In production they are not, because `localhost` is then a
- * machine of the operator.
- */
-export const deliversToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean =>
-  NODE_ENV !== 'production';
 
 /** Options of the worker that runs the workflows and their local activities. */
 export async function orchestratorWorker(

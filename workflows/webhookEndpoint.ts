@@ -5,6 +5,7 @@ import {
   condition,
   continueAsNew,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setHandler,
@@ -59,8 +60,33 @@ export type DeliveryResult =
   | { kind: 'posted'; ok: boolean; attemptId: string; retryAfterMs: number | null }
   | { kind: 'unsent' };
 
+/** The attempts that a sender may make at the same time, for an endpoint that does not fail. */
+export interface SendTask {
+  endpointId: string;
+  /** Results of attempts count only in this epoch of the endpoint. */
+  epoch: number;
+  /** Maximum number of concurrent attempts. */
+  atOnce: number;
+  /** Ids of the deliveries that are attempted before all others, whatever their time is. */
+  first: string[];
+  /** Ids of the deliveries that others attempt. */
+  except: string[];
+}
+
+/** An attempt of a sender, and its delivery before it. */
+export interface AttemptedDelivery extends DueDelivery {
+  ok: boolean;
+  retryAfterMs: number | null;
+}
+
 export interface DeliveryActivities {
+  /** Makes one attempt: of a test, to an endpoint that fails, or at the owner's request. */
   deliver(task: DeliveryTask): Promise<DeliveryResult>;
+  /**
+   * Attempts what is due and what becomes due meanwhile, and writes which deliveries have succeeded. Ends when nothing has been due for
+   * a while, after a failure, or if the endpoint changed its state. Returns the attempts that failed, and those that succeeded later.
+   */
+  sendDue(task: SendTask): Promise<AttemptedDelivery[]>;
 }
 
 const activities = proxyLocalActivities<EndpointActivities>({
@@ -78,6 +104,8 @@ const ATTEMPT = {
  * Retries of attempts whose worker died or could not reach MongoDB. These do not count as failures of the receiver.
  */
 const ATTEMPT_RETRY = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '10s' } as const;
+/** Options of a sender. Its timeout allows for the time in which it takes deliveries and for its last attempts. */
+const SENDER = { ...ATTEMPT, startToCloseTimeout: '60s' } as const;
 /** Options of a test. It has one attempt, because its caller waits for the result. */
 const TEST_ATTEMPT = { ...ATTEMPT, scheduleToStartTimeout: '10s', retry: { maximumAttempts: 1 } } as const;
 
@@ -86,6 +114,8 @@ const TEST_ATTEMPT = { ...ATTEMPT, scheduleToStartTimeout: '10s', retry: { maxim
  * MongoDB.
  */
 const IDLE_MS = 60_000;
+/** Name of the change by which senders make the attempts of healthy endpoints. Recorded histories contain it. */
+const SENDS_DUE = 'sendDue';
 /** Number of history events from which the workflow continues as new. */
 const MAX_HISTORY_EVENTS = 1000;
 
@@ -96,6 +126,8 @@ const refusal = (code: string, message: string): ApplicationFailure =>
 interface Round extends Pick<SyncResult, 'due' | 'nextAt'> {
   /** Ids of the deliveries that the owner had asked for when the round began. */
   asked: string[];
+  /** Whether a sender ran when the round began: it may have attempted since what was due. */
+  hadSender: boolean;
 }
 
 /**
@@ -119,8 +151,10 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
   let changes = 0;
   let writtenChanges = 0;
   const outcomes: Outcome[] = [];
-  /** Ids of the deliveries that are being attempted. */
+  /** Ids of the deliveries that are being attempted, other than by the sender. */
   const running = new Set<string>();
+  /** Whether a sender attempts what is due, and what becomes due meanwhile. */
+  let isSending = false;
   /** Ids of the deliveries that the owner asked to be attempted at once, without the pause after a failure. */
   const first = new Set(requested);
   /**
@@ -165,6 +199,7 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
     writtenHealth = health;
     isWoken = false;
     const asked = [...first].slice(0, MAX_CONCURRENT_ATTEMPTS);
+    const hadSender = isSending;
     const state = await activities.syncEndpoint({
       endpointId,
       now: Date.now(),
@@ -184,25 +219,56 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
     }
     writtenChanges = upTo;
     ({ scheduleMs, accountId: fairnessKey = endpointId } = state);
-    return { ...state, asked };
+    return { ...state, asked, hadSender };
   }
 
   // 2. Who attempts it.
 
-  /** Starts as many attempts as may run. @returns when another delivery is due; null if none waits */
-  function startAttempts({ due, nextAt, asked }: Round): number | null {
+  /**
+   * Starts as many attempts as may run: a sender for an endpoint that does not fail, else the next one.
+   *
+   * @returns when another delivery is due; null if none waits
+   */
+  function startAttempts({ due, nextAt, asked, hadSender }: Round): number | null {
+    // Those of `asked` that are not due are no longer pending.
+    for (const id of asked) if (!due.some(({ deliveryId }) => deliveryId === id)) first.delete(id);
+    // The end of the sender begins another round.
+    if (isSending || hadSender) return null;
     const [next] = due;
     const skipsPause = next !== undefined && asked.includes(next.deliveryId);
     const current = skipsPause ? { ...health, notBefore: null } : health;
-    const started = due.slice(0, freeAttempts(current, running.size, Date.now()));
+    const free = freeAttempts(current, running.size, Date.now());
+    if (due.length > 0 && free > 0 && health.failures === 0 && patched(SENDS_DUE)) {
+      void sendDue(free, asked);
+      return null;
+    }
+    const started = due.slice(0, free);
     for (const delivery of started) void attempt(delivery);
-    // Those of `asked` that are not due are no longer pending.
-    for (const id of asked) if (!due.some(({ deliveryId }) => deliveryId === id)) first.delete(id);
     return started.length < due.length ? Date.now() : nextAt;
   }
 
+  /** @param asked ids of the deliveries to attempt first */
+  async function sendDue(atOnce: number, asked: string[]): Promise<void> {
+    isSending = true;
+    for (const id of asked) first.delete(id);
+    const { epoch } = health;
+    const sender = proxyActivities<DeliveryActivities>({
+      ...SENDER,
+      retry: ATTEMPT_RETRY,
+      priority: { fairnessKey },
+    });
+    const ended = await sender.sendDue({ endpointId, epoch, atOnce, first: asked, except: [...running] });
+    for (const { ok, retryAfterMs, ...due } of ended) {
+      countAttempt(ok, epoch);
+      if (!ok) retryLater(due, retryAfterMs);
+    }
+    isSending = false;
+    // The next round finds what became due after the sender's last look.
+    isWoken = true;
+  }
+
   async function attempt(due: DueDelivery): Promise<void> {
-    const { deliveryId, attempts, tries } = due;
+    const { deliveryId, attempts } = due;
     running.add(deliveryId);
     first.delete(deliveryId);
     const { epoch } = health;
@@ -212,18 +278,22 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
       priority: { fairnessKey },
     });
     const result = await deliver({ endpointId, deliveryId, attempt: attempts + 1 });
-    countResult(result, epoch);
     if (result.kind === 'unsent') {
       // The next round marks the delivery as held, or finds it due if the endpoint has been enabled since.
       running.delete(deliveryId);
       isWoken = true;
       return;
     }
-    const { ok, retryAfterMs } = result;
-    conclude(
-      due,
-      nextDeliveryStatus({ ok, tries: tries + 1, retryAfterMs }, scheduleMs, Math.random(), Date.now()),
-    );
+    countAttempt(result.ok, epoch);
+    if (result.ok) conclude(due, { state: 'delivered', nextAt: null });
+    else retryLater(due, result.retryAfterMs);
+  }
+
+  /** Adds the outcome of a failed attempt. */
+  function retryLater(due: DueDelivery, retryAfterMs: number | null): void {
+    first.delete(due.deliveryId);
+    const failed = { ok: false, tries: due.tries + 1, retryAfterMs };
+    conclude(due, nextDeliveryStatus(failed, scheduleMs, Math.random(), Date.now()));
   }
 
   /** Adds the outcome of an attempt to those that the next round writes. */
@@ -241,10 +311,9 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
   // 3. What the count does.
 
   /** Counts the result of an attempt that started in `epoch`: failures pause the endpoint, and at last disable it. */
-  function countResult(result: DeliveryResult, epoch: number): void {
-    if (result.kind !== 'posted') return;
+  function countAttempt(ok: boolean, epoch: number): void {
     const before = health.state;
-    health = nextHealth(health, { ok: result.ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
+    health = nextHealth(health, { ok, epoch }, Date.now(), scheduleMs[0] ?? 0);
     if (health.state !== before)
       log.warn('webhook endpoint disabled', { accountId: fairnessKey, endpointId });
   }
@@ -265,7 +334,7 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
       await condition(hasWork, Math.max(1, at - Date.now()));
       return true;
     }
-    if (running.size > 0) {
+    if (running.size > 0 || isSending) {
       await condition(hasWork);
       return true;
     }
@@ -277,7 +346,7 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
   }
 
   function isIdle(): boolean {
-    return running.size === 0 && allHandlersFinished();
+    return running.size === 0 && !isSending && allHandlersFinished();
   }
 
   // What the owner requests.
@@ -329,7 +398,7 @@ export async function webhookEndpoint(endpointId: string, requested: string[] = 
       await writeChange();
       throw refusal('pool_busy', 'No worker reported a result in time. The test may have been posted.');
     }
-    countResult(result, epoch);
+    if (result.kind === 'posted') countAttempt(result.ok, epoch);
     const ok = result.kind === 'posted' && result.ok;
     conclude(test, { state: ok ? 'delivered' : 'failed', nextAt: null });
     await writeChange();

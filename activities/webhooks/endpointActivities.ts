@@ -1,15 +1,16 @@
-import { SpanKind } from '@opentelemetry/api';
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
-import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { contextOf, inSpan } from '../../platform/trace.ts';
+import { heartbeat } from '@temporalio/activity';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { prepareTest, resend } from '../../store/webhooks/deliveries.ts';
 import { attemptId, type DeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import { syncEndpoint } from '../../store/webhooks/endpointState.ts';
-import { eventBody } from '../../store/webhooks/events.ts';
-import { signingSecrets } from '../../store/webhooks/webhookEndpoints.ts';
 import type { DeliveryActivities, EndpointActivities } from '../../workflows/webhookEndpoint.ts';
-import { isSuccess, type Posted, type PostServices, postSigned } from './postSigned.ts';
+import {
+  type AttemptResult,
+  type AttemptServices,
+  createAttemptDelivery,
+  resultOf,
+} from './attemptDelivery.ts';
+import { createSendDue } from './sendDue.ts';
 
 /** Interval of heartbeats in milliseconds, well below the heartbeat timeout that the workflow sets. */
 const HEARTBEAT_MS = 2000;
@@ -27,59 +28,43 @@ export const createEndpointActivities = (
   prepareTest: (endpointId, testId, kind) => prepareTest(store, endpointId, testId, kind),
 });
 
-/** Called after each attempt with its duration in milliseconds. */
-export type ObserveDelivery = (outcome: 'delivered' | 'failed', ms: number) => void;
-
-export interface DeliveryServices extends PostServices {
+export interface DeliveryServices extends AttemptServices {
   store: Store;
-  keyring: Keyring;
   attempts: DeliveryAttempts;
-  observe: ObserveDelivery;
+  /** Aborts when this process must stop. */
+  stopping: AbortSignal;
 }
 
-/** Creates the activity of the `delivery` pool. Each attempt reads endpoint, URL and secrets again and is recorded. */
-export const createDeliveryActivities = (services: DeliveryServices): DeliveryActivities => ({
-  async deliver({ endpointId, deliveryId, attempt }) {
-    const { store, attempts } = services;
-    const id = attemptId(deliveryId, attempt);
-    const asResult = ({ statusCode, retryAfterMs }: Pick<Posted, 'statusCode' | 'retryAfterMs'>) => ({
-      kind: 'posted' as const,
-      ok: isSuccess(statusCode),
-      attemptId: id,
-      retryAfterMs,
-    });
-    // A retried activity does not post again if the attempt is already recorded.
-    const recorded = await attempts.find(id);
-    if (recorded !== null) return asResult(recorded);
-    const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
-    const delivery = await store.deliveries.findOne({ _id: deliveryId });
-    if (endpoint === null || endpoint.state === 'disabled' || delivery === null) return { kind: 'unsent' };
-    const event = await store.events.findOne({ _id: delivery.eventId });
-    if (event === null) throw new Error(`event ${delivery.eventId} does not exist`);
+/** Runs the work of an activity, which Temporal takes for dead without heartbeats. */
+async function whileBeating<T>(work: () => Promise<T>): Promise<T> {
+  const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beat);
+  }
+}
 
-    const at = new Date();
-    const beat = setInterval(() => heartbeat(), HEARTBEAT_MS);
-    try {
-      // Continues the trace of the change that the event reports. The endpoint's workflow serves many events and traces.
-      const parent = contextOf(event.traceparent);
-      const { content, ...posted } = await inSpan(
-        'activity deliver',
-        { parent, kind: SpanKind.CONSUMER },
-        () =>
-          postSigned(
-            services,
-            { id: event._id, event: event.event, url: endpoint.url, body: eventBody(event) },
-            (now) => signingSecrets(services.keyring, endpoint, now),
-            cancellationSignal(),
-          ),
-      );
-      services.observe(isSuccess(posted.statusCode) ? 'delivered' : 'failed', posted.durationMs);
-      const { accountId, eventId } = delivery;
-      const row = { _id: id, accountId, endpointId, eventId, event: event.event, attempt, at, ...posted };
-      await attempts.record(row, content);
-      return asResult(posted);
-    } finally {
-      clearInterval(beat);
-    }
-  },
-});
+/** Creates the activities of the `delivery` pool. Each attempt uses the endpoint as it then is, and is recorded. */
+export function createDeliveryActivities(services: DeliveryServices): DeliveryActivities {
+  const { store, attempts } = services;
+  const attemptDelivery = createAttemptDelivery(services);
+  const sendDue = createSendDue({ ...services, attemptDelivery });
+  return {
+    async deliver({ endpointId, deliveryId, attempt }) {
+      const id = attemptId(deliveryId, attempt);
+      const asPosted = (result: AttemptResult) => ({ kind: 'posted' as const, attemptId: id, ...result });
+      // A retried activity does not post again if the attempt is already recorded.
+      const recorded = await attempts.find(id);
+      if (recorded !== null) return asPosted(resultOf(recorded));
+      const endpoint = await store.webhookEndpoints.findOne({ _id: endpointId });
+      const delivery = await store.deliveries.findOne({ _id: deliveryId });
+      if (endpoint === null || endpoint.state === 'disabled' || delivery === null) return { kind: 'unsent' };
+      const event = await store.events.findOne({ _id: delivery.eventId });
+      if (event === null) throw new Error(`event ${delivery.eventId} does not exist`);
+      return asPosted(await whileBeating(() => attemptDelivery(endpoint, delivery, event, attempt)));
+    },
+
+    sendDue: (task) => whileBeating(() => sendDue(task)),
+  };
+}

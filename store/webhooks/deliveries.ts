@@ -2,6 +2,7 @@ import type { Filter } from 'mongodb';
 import { EVENTS, type EventData, type EventKind, TEST_EVENT } from '../../schemas/events.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
 import { newDelivery, newEvent, storeTestEvent, TEST_EVENT_IDS } from './events.ts';
+import { attemptedNow } from './sending.ts';
 import type { DeliveryDoc } from './webhookDocs.ts';
 
 /** Interval between resent deliveries, so that they do not overload a receiver that has just recovered. */
@@ -46,17 +47,25 @@ export const countToResend = (
  * Queues the selected deliveries again, oldest first, at intervals of 100 ms. A delivery that waits for its next attempt
  * keeps its place in the retry schedule; any other starts the schedule again.
  *
- * @param running ids of the deliveries that are being attempted
+ * @param running ids of the deliveries that are being attempted, other than those of the endpoint's sender
  * @returns the number of queued deliveries
  */
 export async function resend(
-  { deliveries }: Store,
+  { deliveries, webhookEndpoints }: Store,
   endpointId: string,
   selection: Resend,
   running: readonly string[] = [],
 ): Promise<number> {
   const { max = Number.POSITIVE_INFINITY } = selection;
-  const filter = { $and: [resendFilter(endpointId, selection), { _id: { $nin: [...running] } }] };
+  const endpoint = await webhookEndpoints.findOne({ _id: endpointId }, { projection: { sending: 1 } });
+  const sent = endpoint === null ? [] : attemptedNow(endpoint);
+  const filter: Filter<DeliveryDoc> = {
+    $and: [
+      resendFilter(endpointId, selection),
+      { _id: { $nin: [...running] } },
+      { $nor: [{ _id: { $in: sent }, state: 'pending' }] },
+    ],
+  };
   let queued = 0;
   let nextAt = Date.now();
   while (queued < max) {

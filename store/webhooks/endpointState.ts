@@ -1,6 +1,7 @@
 import { MAX_FAILURES } from '../../schemas/webhookLimits.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
-import type { DeliveryState, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
+import { attemptedNow } from './sending.ts';
+import type { DeliveryDoc, DeliveryState, NoticeDoc, WebhookEndpointDoc } from './webhookDocs.ts';
 
 /** New state of a delivery after an attempt. */
 export interface Outcome {
@@ -80,14 +81,15 @@ export async function syncEndpoint(store: Store, request: SyncRequest): Promise<
   }
   if (endpoint.state === 'disabled')
     await store.deliveries.updateMany(
-      { endpointId, state: 'pending', _id: { $nin: running } },
+      { endpointId, state: 'pending', _id: { $nin: [...running, ...attemptedNow(endpoint)] } },
       { $set: { state: 'held', nextAt: null } },
     );
   const { accountId, turn } = endpoint;
   return { accountId, turn, health: healthOf(endpoint), ...(await readDue(store, request)) };
 }
 
-async function writeOutcomes({ deliveries }: Store, outcomes: readonly Outcome[]): Promise<void> {
+/** Writes the outcomes of attempts. Can be repeated: an outcome is ignored if its delivery has a later one. */
+export async function writeOutcomes({ deliveries }: Store, outcomes: readonly Outcome[]): Promise<void> {
   if (outcomes.length === 0) return;
   await deliveries.bulkWrite(
     outcomes.map(({ deliveryId, attempt, tries, state, nextAt }) => ({
@@ -135,11 +137,29 @@ async function insertNotice(store: Store, endpointId: string, health: EndpointHe
   await insertAllOnce(store.notices, [notice]);
 }
 
-/** Reads the deliveries that are due: those of `first`, then those whose time has come, the earliest first. */
-async function readDue(
+async function readDue(store: Store, request: SyncRequest): Promise<Pick<SyncResult, 'due' | 'nextAt'>> {
+  const { due, nextAt } = await findDue(store, request);
+  return {
+    due: due.map(({ _id: deliveryId, attempts, tries }) => ({ deliveryId, attempts, tries })),
+    nextAt,
+  };
+}
+
+/**
+ * Finds the deliveries that are due: those of `first`, then those whose time has come, the earliest first.
+ *
+ * @returns also when the next one after them is due, in epoch milliseconds; null if there is none
+ */
+export async function findDue(
   { deliveries }: Store,
-  { endpointId, now, running, first = [], take }: SyncRequest,
-): Promise<Pick<SyncResult, 'due' | 'nextAt'>> {
+  {
+    endpointId,
+    now,
+    running,
+    first = [],
+    take,
+  }: Pick<SyncRequest, 'endpointId' | 'now' | 'running' | 'first' | 'take'>,
+): Promise<{ due: DeliveryDoc[]; nextAt: number | null }> {
   // Test deliveries have no `nextAt`; only "Send test" attempts them.
   const isWaiting = { endpointId, state: 'pending', nextAt: { $ne: null } } as const;
   const requested =
@@ -159,10 +179,7 @@ async function readDue(
   const due = waiting
     .slice(0, take)
     .filter(({ nextAt }, index) => index < requested.length || (nextAt !== null && nextAt <= time));
-  return {
-    due: due.map(({ _id: deliveryId, attempts, tries }) => ({ deliveryId, attempts, tries })),
-    nextAt: asMs(waiting[due.length]?.nextAt ?? null),
-  };
+  return { due, nextAt: asMs(waiting[due.length]?.nextAt ?? null) };
 }
 
 const asDate = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));

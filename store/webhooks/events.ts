@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
 import { activeTraceparent } from '../../platform/trace.ts';
+import type { Env } from '../../schemas/env.ts';
 import type { EventData, EventKind } from '../../schemas/events.ts';
 import { isLocalhost } from '../../schemas/formats/localhost.ts';
 import { createdNow, insertAllOnce, type Store } from '../mongo/mongo.ts';
 import type { StartDispatch } from '../mongo/transactions.ts';
+import { endpointsSending } from './sending.ts';
 import type { DeliveryDoc, EventDoc } from './webhookDocs.ts';
 
 /** Matches the ids of test events, which begin with `TEST_EVENT`. */
@@ -108,14 +110,22 @@ export interface EndpointNotifier {
 }
 
 /**
+ * Whether events are delivered to endpoints on `localhost`. In production they are not, because `localhost` is then a
+ * machine of the operator.
+ */
+export const deliversToLocalhost = ({ NODE_ENV }: Pick<Env, 'NODE_ENV'>): boolean =>
+  NODE_ENV !== 'production';
+
+/**
  * The step of a dispatch: creates the deliveries of an account's new events and wakes the workflows of their endpoints.
  * May be repeated, in any process: an event stays `pending` until both are done.
  */
 export async function createDeliveries(
-  { events, webhookEndpoints, deliveries }: Store,
+  store: Store,
   accountId: string,
   { wake, localhost }: EndpointNotifier,
 ): Promise<void> {
+  const { events, webhookEndpoints, deliveries } = store;
   for (;;) {
     const batch = await events
       .find({ accountId, pending: true })
@@ -138,8 +148,14 @@ export async function createDeliveries(
     const waiting = new Set(
       rows.filter(({ state }) => state === 'pending').map(({ endpointId }) => endpointId),
     );
-    await Promise.all([...waiting].map(wake));
+    if (waiting.size > 0) {
+      // Read after the insert: a sender that ends later is followed by a round of its workflow, which finds the deliveries.
+      const sending = new Set(await endpointsSending(store, [...waiting]));
+      await Promise.all([...waiting].filter((id) => !sending.has(id)).map(wake));
+    }
     await events.updateMany({ _id: { $in: batch.map(({ _id }) => _id) } }, { $unset: { pending: '' } });
+    // What is stored after the batch was read has a dispatch of its own.
+    if (batch.length < BATCH) return;
   }
 }
 

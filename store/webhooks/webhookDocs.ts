@@ -3,6 +3,16 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import type { EventKind } from '../../schemas/events.ts';
 import type { TopUpFailure } from '../billing/topUpRunDocs.ts';
 
+/** The deliveries that an activity of an endpoint's workflow attempts, and those that become due meanwhile. */
+export interface Sending {
+  /** Different for each run of the activity, so that one that was given up cannot take further deliveries. */
+  by: string;
+  /** Ids of the deliveries that it took last; those that are still `pending` are being attempted. */
+  deliveryIds: string[];
+  /** When the activity has ended, whatever happens to it. */
+  until: Date;
+}
+
 /** A webhook endpoint of an account. Only the endpoint's workflow writes the fields from `state` on. */
 export interface WebhookEndpointDoc {
   _id: string;
@@ -30,6 +40,8 @@ export interface WebhookEndpointDoc {
   disabledAt: Date | null;
   /** Number of the workflow's newest write to this document. Late writes have a lower number and are ignored. */
   turn: number;
+  /** Missing if no activity sends, see `store/webhooks/sending.ts`. */
+  sending?: Sending;
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'held';

@@ -62,9 +62,8 @@ export function signingSecrets(
   now: Date,
 ): SigningSecrets {
   const open = (sealed: string) => openSecret(keyring, _id, sealed);
-  if (next === null) return { own: open(secret), all: [open(secret)] };
-  if (next.from <= now) return { own: open(next.secret), all: [open(next.secret)] };
-  return { own: open(secret), all: [open(secret), open(next.secret)] };
+  const own = open(next === null || next.from > now ? secret : next.secret);
+  return { own, all: next === null || next.from <= now ? [own] : [own, open(next.secret)] };
 }
 
 export function createWebhookEndpoints(store: Store, keyring: Keyring): WebhookEndpoints {

@@ -23,7 +23,7 @@ for (const { name, workflowId, history } of recordings())
 const NAMES = [
   ...['success', 'insufficient', 'host_not_found', 'cancelled', 'pool-busy', 'heartbeat-timeout'],
   ...['settle-retried', 'fired', 'endpoint-late-results', 'endpoint-failing', 'endpoint-disabled'],
-  ...['endpoint-resent', 'fast', 'fast-refused'],
+  ...['endpoint-resent', 'endpoint-sending', 'fast', 'fast-refused'],
 ];
 
 test('histories of all important ways in which a call can end are recorded in encrypted form', (t) => {

@@ -5,6 +5,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import test from 'ava';
 import { createEndpointNotifier } from '../../activities/webhooks/dispatchActivities.ts';
 import { createEndpointActivities } from '../../activities/webhooks/endpointActivities.ts';
+import { createSendDue } from '../../activities/webhooks/sendDue.ts';
 import { createEndpointWorkflow, type EndpointWorkflow } from '../../api/webhooks/endpointWorkflow.ts';
 import { connectClient, dataConverter } from '../../platform/temporal/temporal.ts';
 import { ServiceError } from '../../schemas/errors.ts';
@@ -12,6 +13,7 @@ import { EVENTS } from '../../schemas/events.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { ensureIndexes } from '../../store/mongo/indexes.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { createDeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { SyncRequest } from '../../store/webhooks/endpointState.ts';
 import { createDeliveries, newEvent } from '../../store/webhooks/events.ts';
 import type { WebhookEndpointDoc } from '../../store/webhooks/webhookDocs.ts';
@@ -42,26 +44,22 @@ const posts: Post[] = [];
 const tests = new Map<string, boolean>();
 /** Endpoints whose failed deliveries are retried after an hour. The others retry without a wait. */
 const slow = new Set<string>();
-/** Number of deliveries to each endpoint whose receiver accepts everything. */
-const accepting = new Map<string, number>();
+/** Number of attempts to each endpoint whose receiver rejects every other one, and how many it accepted. */
+const flaky = new Map<string, { attempts: number; accepted: number }>();
 const open = new AsyncDisposableStack();
 
-async function deliver(order: DeliveryTask): Promise<DeliveryResult> {
-  const posted = (ok: boolean): DeliveryResult => ({
-    kind: 'posted',
-    ok,
-    attemptId: `att_${order.attempt}`,
-    retryAfterMs: null,
-  });
-  const accepted = accepting.get(order.endpointId);
-  if (accepted !== undefined) {
-    accepting.set(order.endpointId, accepted + 1);
-    return posted(true);
+/** Makes an attempt. @returns whether the receiver accepted it */
+async function attempt(order: DeliveryTask): Promise<boolean> {
+  const counts = flaky.get(order.endpointId);
+  if (counts !== undefined) {
+    const ok = ++counts.attempts % 2 === 0;
+    counts.accepted += Number(ok);
+    return ok;
   }
   const delivery = await store.deliveries.findOne({ _id: order.deliveryId });
-  if (delivery?.event === 'webhook.test') return posted(tests.get(order.endpointId) ?? true);
-  const ended = new Promise<DeliveryResult>((resolve) => {
-    posts.push({ ...order, end: (ok) => resolve(posted(ok)) });
+  if (delivery?.event === 'webhook.test') return tests.get(order.endpointId) ?? true;
+  const ended = new Promise<boolean>((resolve) => {
+    posts.push({ ...order, end: resolve });
   });
   const { cancelled, heartbeat } = Context.current();
   const beat = setInterval(() => heartbeat(), 1000);
@@ -72,6 +70,13 @@ async function deliver(order: DeliveryTask): Promise<DeliveryResult> {
     clearInterval(beat);
   }
 }
+
+const deliver = async (order: DeliveryTask): Promise<DeliveryResult> => ({
+  kind: 'posted',
+  ok: await attempt(order),
+  attemptId: `att_${order.attempt}`,
+  retryAfterMs: null,
+});
 
 test.before(async (t) => {
   t.timeout(180_000);
@@ -95,6 +100,15 @@ test.before(async (t) => {
   };
   const activitiesFor = (waitMs: number) => createEndpointActivities(store, Array(30).fill(waitMs));
   const [immediate, hourly] = [activitiesFor(0), activitiesFor(3_600_000)];
+  const sendDue = createSendDue({
+    store,
+    attempts: createDeliveryAttempts(store),
+    attemptDelivery: async ({ _id: endpointId }, { _id: deliveryId }, _event, number) => ({
+      ok: await attempt({ endpointId, deliveryId, attempt: number }),
+      retryAfterMs: null,
+    }),
+    stopping: new AbortController().signal,
+  });
   const workers = [
     await Worker.create({
       ...common,
@@ -106,7 +120,7 @@ test.before(async (t) => {
           (slow.has(request.endpointId) ? hourly : immediate).syncEndpoint(request),
       },
     }),
-    await Worker.create({ ...common, taskQueue: 'delivery', activities: { deliver } }),
+    await Worker.create({ ...common, taskQueue: 'delivery', activities: { deliver, sendDue } }),
   ];
   for (const worker of workers) {
     const running = worker.run();
@@ -380,7 +394,8 @@ test.serial('a long history is continued as a new run without losing or repeatin
   t.timeout(300_000);
   const endpoint = await makeEndpoint(0);
   const COUNT = 300;
-  accepting.set(endpoint.id, 0);
+  const counts = { attempts: 0, accepted: 0 };
+  flaky.set(endpoint.id, counts);
   await store.events.insertMany(
     Array.from({ length: COUNT }, () =>
       newEvent(endpoint.accountId, 'api_key.created', EVENTS['api_key.created'].example),
@@ -393,7 +408,7 @@ test.serial('a long history is continued as a new run without losing or repeatin
       (await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'delivered' })) === COUNT,
     270_000,
   );
-  t.is(accepting.get(endpoint.id), COUNT);
+  t.is(counts.accepted, COUNT);
   const { events } = await client.workflow.getHandle(`webhook-${endpoint.id}`).fetchHistory();
   const { continuedExecutionRunId } = events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
   t.truthy(continuedExecutionRunId);
@@ -414,4 +429,51 @@ test('at the 20th failure the pending deliveries are held, and no more attempts 
   t.is(await store.deliveries.countDocuments({ endpointId: endpoint.id, state: 'held' }), 5);
   t.is(postsOf(endpoint).length, 0);
   await saveHistory('endpoint-disabled', endpoint);
+});
+
+test('failed tests beside five running attempts: the 20th failure disables the endpoint, and no later result changes that', async (t) => {
+  const endpoint = await makeEndpoint(0);
+  for (let event = 0; event < 5; event++) await fire(endpoint);
+  await until('five attempts are running', async () => postsOf(endpoint).length === 5);
+  tests.set(endpoint.id, false);
+  for (let failure = 1; failure <= 18; failure++) await workflow.test(endpoint.id, randomUUID());
+  t.like(await rowOf(endpoint), { failures: 18, state: 'active' });
+  await fire(endpoint);
+  const outcomes = [false, false, true, false, true];
+  for (const [index, post] of postsOf(endpoint).entries()) end(post, outcomes[index] ?? false);
+  const states = async () =>
+    (await store.deliveries.distinct('_id', { endpointId: endpoint.id, state: 'pending' })).length;
+  await until('no delivery is pending', async () => (await states()) === 0);
+  t.like(await rowOf(endpoint), { failures: 20, state: 'disabled' });
+  const count = (state: 'delivered' | 'held') =>
+    store.deliveries.countDocuments({ endpointId: endpoint.id, event: 'api_key.created', state });
+  t.is(await count('delivered'), 2);
+  t.is(await count('held'), 4, 'three that failed, and one that was stored later');
+  t.is(await store.notices.countDocuments({ endpointId: endpoint.id }), 1);
+  t.is(postsOf(endpoint).length, 0);
+});
+
+test('a sender delivers what is stored while it runs, without a signal to the workflow', async (t) => {
+  const endpoint = await makeEndpoint(0);
+  await fire(endpoint);
+  await until('an attempt is running', async () => postsOf(endpoint).length === 1);
+  const handle = client.workflow.getHandle(`webhook-${endpoint.id}`);
+  const signals = async () =>
+    ((await handle.fetchHistory()).events ?? []).filter(
+      (event) => event.workflowExecutionSignaledEventAttributes != null,
+    ).length;
+  const before = await signals();
+  for (let event = 0; event < 3; event++) await fire(endpoint);
+  await until('the others are running too', async () => postsOf(endpoint).length === 4);
+  t.is(await signals(), before);
+  for (const post of postsOf(endpoint)) end(post, true);
+  await until('all are delivered', async () => {
+    const delivered = { endpointId: endpoint.id, state: 'delivered' } as const;
+    return (await store.deliveries.countDocuments(delivered)) === 4;
+  });
+  await until('the sender has ended', async () => (await rowOf(endpoint))?.sending === undefined);
+  await fire(endpoint);
+  await until('the next one is attempted', async () => postsOf(endpoint).length === 1);
+  t.is(await signals(), before + 1);
+  await saveHistory('endpoint-sending', endpoint);
 });
