@@ -3,7 +3,6 @@ import { ownPorts } from '../egress/own.ts';
 import type { Core } from '../platform/core.ts';
 import { addReservedPorts } from '../platform/reservedPorts.ts';
 import { type Keyring, loadKeyring } from '../platform/secrets/keyring.ts';
-import { createBackgroundDispatch } from '../platform/temporal/startDispatch.ts';
 import { openClient } from '../platform/temporal/temporal.ts';
 import { type Accounts, createAccounts } from '../store/accounts/accounts.ts';
 import { createLists, type Lists } from '../store/accounts/lists.ts';
@@ -19,6 +18,7 @@ import { type Attention, createAttention } from './calls/attention.ts';
 import { type ClientUses, createClientUses } from './http/clientUse.ts';
 import { type ApiMetrics, createApiMetrics } from './http/metrics.ts';
 import { createLimits, type Limits } from './limits.ts';
+import { createEventDispatch } from './webhooks/dispatchEvents.ts';
 
 /** The dependencies that all areas of the API share. */
 export interface ApiCore extends Core {
@@ -54,7 +54,7 @@ export async function createApiCore(core: Core): Promise<ApiCore> {
   });
   const client = await openClient(core, keyring, false);
   store.onEvents(
-    createBackgroundDispatch(client, (error) =>
+    createEventDispatch(store, client, env, (error) =>
       log.warn({ err: error }, 'could not start the dispatch of events; the sweeper will'),
     ),
   );

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { moreEvents, TASK_QUEUES, WORKFLOWS, workflowIds } from '../../workflows/contract.ts';
 import type { dispatchEvents } from '../../workflows/dispatchEvents.ts';
@@ -49,8 +50,40 @@ export function inBackground(
   };
 }
 
-/** Starts the dispatches of accounts in the background. */
-export const createBackgroundDispatch = (
+/** Milliseconds between dispatches of an account by this process. Events that are stored in between share the next one. */
+const FURTHER_MS = 200;
+/** Milliseconds after its last dispatch from which an account's next event is a first one again. */
+const QUIET_MS = 5000;
+
+/**
+ * Dispatches the events of accounts in the background: the first event of an account by a workflow, those that soon follow by `further`.
+ *
+ * @param onError receives the errors of dispatches; the sweeper then finds their events
+ * @param further creates the deliveries of an account's new events in this process; can be repeated. A workflow costs many times as
+ *   much, and therefore does only what this process could not do. Default: always a workflow
+ */
+export function createBackgroundDispatch(
   client: Client,
   onError: (error: unknown) => void,
-): ((accountId: string) => void) => inBackground((accountId) => startDispatch(client, accountId), onError);
+  further: (accountId: string) => Promise<void> = (accountId) => startDispatch(client, accountId),
+): (accountId: string) => void {
+  /** The accounts that were dispatched in the last seconds, and whether they have had events since. */
+  const recent = new Map<string, boolean>();
+
+  async function dispatch(accountId: string): Promise<void> {
+    await startDispatch(client, accountId).catch(onError);
+    for (let lastAt = Date.now(); Date.now() - lastAt < QUIET_MS; ) {
+      await sleep(FURTHER_MS, undefined, { ref: false });
+      if (!recent.get(accountId)) continue;
+      recent.set(accountId, false);
+      await further(accountId).catch(() => startDispatch(client, accountId).catch(onError));
+      lastAt = Date.now();
+    }
+    recent.delete(accountId);
+  }
+  return (accountId) => {
+    const isFurther = recent.has(accountId);
+    recent.set(accountId, isFurther);
+    if (!isFurther) void dispatch(accountId);
+  };
+}

@@ -22,8 +22,16 @@ async function makeScene(open: AsyncDisposableStack) {
     temporalAddress,
     namespace,
     errors,
-    makeStarter: () => createBackgroundDispatch(sender, (error) => errors.push(error)),
+    /** @param further as that of `createBackgroundDispatch` */
+    makeStarter: (further?: (accountId: string) => Promise<void>) =>
+      createBackgroundDispatch(sender, (error) => errors.push(error), further),
     count: async (query: string) => (await client.workflow.count(query)).count,
+    /** Number of signals that the workflow of an account has received. */
+    async signals(accountId: string): Promise<number> {
+      const { events } = await client.workflow.getHandle(`dispatch-account-${accountId}`).fetchHistory();
+      const signals = events?.filter((event) => event.workflowExecutionSignaledEventAttributes != null);
+      return signals?.length ?? 0;
+    },
   };
 }
 
@@ -43,6 +51,30 @@ test('one workflow per account waits to dispatch its events, however many events
   one('acc_other');
   await until('both accounts have been processed', async () => (await started()) >= 2);
   t.is(await started(), 2);
+  t.deepEqual(errors, []);
+});
+
+test('events that soon follow the first one are dispatched in the process, and by the workflow if that fails', async (t) => {
+  await using open = new AsyncDisposableStack();
+  const { makeStarter, signals, errors } = await makeScene(open);
+  const dispatched: string[] = [];
+  let isBroken = false;
+  const start = makeStarter(async (accountId) => {
+    dispatched.push(accountId);
+    if (isBroken) throw new Error('the database is gone');
+  });
+  start('acc_busy');
+  await until('the workflow is started', async () => (await signals('acc_busy').catch(() => 0)) === 1);
+  t.deepEqual(dispatched, []);
+  for (let event = 0; event < 50; event++) start('acc_busy');
+  await until('the others are dispatched', async () => dispatched.length > 0);
+  t.deepEqual(dispatched, ['acc_busy'], 'together');
+  t.is(await signals('acc_busy'), 1);
+
+  isBroken = true;
+  start('acc_busy');
+  await until('the workflow is signalled', async () => (await signals('acc_busy')) === 2);
+  t.is(dispatched.length, 2);
   t.deepEqual(errors, []);
 });
 
