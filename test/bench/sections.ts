@@ -218,7 +218,7 @@ export const createSections = (
       { figure: 'webhook p99 with / without a hanging endpoint', value: isolation, atMost: 1.2 },
     );
     return {
-      'events /s': perSecond,
+      'deliveries /s': perSecond,
       'first attempt p50 ms': half.p50,
       'first attempt p99 ms': half.p99,
       'p99 ratio with a hanging endpoint': isolation,
