@@ -1,5 +1,6 @@
 import { readDefinitions } from './definitions.ts';
 import { goFile } from './go.ts';
+import { n8nFile } from './n8n.ts';
 import { pythonAccountFile, pythonErrorsFile, pythonToolsFile, pythonTypesFile } from './python.ts';
 import { accountFile, commandsFile, errorsFile, toolsFile, typesFile } from './typescript.ts';
 
@@ -20,5 +21,6 @@ export async function clientFiles(): Promise<Record<string, string>> {
     [`${PYTHON}/_tools.py`]: pythonToolsFile(definitions),
     [`${PYTHON}/_account_methods.py`]: pythonAccountFile(definitions),
     'clients/go/tools.go': goFile(definitions),
+    'clients/n8n/nodes/UtilityTools/generated.ts': n8nFile(definitions),
   };
 }
