@@ -20,7 +20,8 @@ export interface Recording {
 
 /** Finds a visible element by its name: what labels it, or the text that it shows. */
 async function visible(page: Page, selector: string, name: string): Promise<ElementHandle<Element>> {
-  const handle = await page.waitForFunction(
+  const missing = (cause?: unknown) => new Error(`${page.url()} shows no "${name}"`, { cause });
+  const found = page.waitForFunction(
     (all, wanted) => {
       const nameOf = (element: Element): string => {
         const labels = element instanceof HTMLInputElement ? element.labels : null;
@@ -35,7 +36,10 @@ async function visible(page: Page, selector: string, name: string): Promise<Elem
     selector,
     name,
   );
-  if (!(handle instanceof ElementHandle)) throw new Error(`${page.url()} shows no ${name}`);
+  const handle = await found.catch((error: unknown) => {
+    throw missing(error);
+  });
+  if (!(handle instanceof ElementHandle)) throw missing();
   return handle;
 }
 
