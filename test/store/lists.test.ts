@@ -64,7 +64,9 @@ async function readsOf(work: () => Promise<unknown>): Promise<Read[]> {
   return profile.find({ planSummary: { $exists: true } }).toArray();
 }
 
-const at = (number: number) => new Date(Date.UTC(2026, 0, 1) + number * 1000);
+/** Recent enough that MongoDB does not delete the documents as expired. */
+const FIRST_DAY = (Math.floor(Date.now() / 86_400_000) - 2) * 86_400_000;
+const at = (number: number) => new Date(FIRST_DAY + number * 1000);
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 /** Creates an account that has thousands of documents of each kind. */
