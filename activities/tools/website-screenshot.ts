@@ -1,10 +1,10 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolInput, ToolOutput } from '../../schemas/tool.ts';
-import definition from '../../schemas/tools/website-screenshot.ts';
+import definition, { REMOVED_OVERLAYS } from '../../schemas/tools/website-screenshot.ts';
 import { assertPage } from '../browser/failure.ts';
 import { intercept } from '../browser/intercept.ts';
 import { loadTimeBefore, navigate } from '../browser/navigate.ts';
-import { hideOverlays } from '../browser/overlays.ts';
+import { hideOverlays, type RemovedOverlay } from '../browser/overlays.ts';
 import { withOwnHeaders } from '../browser/ownHeaders.ts';
 import { readParts } from '../browser/pageParts.ts';
 import { countRefused } from '../browser/refused.ts';
@@ -35,10 +35,12 @@ export async function run(
   const { origin } = new URL(address);
   const loadMs = loadTime(limits);
   let dropped = 0;
+  let overlays: RemovedOverlay[] = [];
   return render(limits, {
     options: input,
     async load(renderPage, requests) {
       dropped = 0;
+      overlays = [];
       const ads = input.blockAds ? browsers.ads : null;
       const hasOwn = Object.keys(input.headers).length + input.cookies.length > 0;
       if (ads !== null || hasOwn)
@@ -51,7 +53,11 @@ export async function run(
         });
       await navigate(renderPage, requests, address, { ...limits, loadMs, loadTime });
     },
-    ...(input.hideOverlays && { prepare: hideOverlays }),
+    ...(input.hideOverlays && {
+      async prepare(renderPage) {
+        overlays = (await hideOverlays(renderPage)).slice(0, REMOVED_OVERLAYS);
+      },
+    }),
     async finish(renderPage, requests) {
       const { page, proxy, world, client } = renderPage;
       await assertPage(renderPage, requests, limits);
@@ -69,6 +75,7 @@ export async function run(
         finalUrl: page.url(),
         statusCode,
         blockedRequestCount: dropped + countRefused(proxy.refused, requests),
+        overlays,
         ...(await readParts(renderPage, input.also, statusCode, { ...limits, offload })),
       };
     },

@@ -938,6 +938,13 @@ type WebsiteScreenshotInput struct {
 	Output *string `json:"output,omitempty"`
 }
 
+type WebsiteScreenshotOutputOverlaysItem struct {
+	// `rejected`: consent was refused in the dialog. `closed`: the dialog was closed by its own controls, but a refusal is not confirmed. `hidden`: only the view was changed; the page has no answer.
+	Action string `json:"action"`
+	// Name of the rule of autoconsent, or `heuristic:` and the kind of overlay: `consent`, `promotion`, `dialog`, `banner`, `named` (after a known product) or `frame`.
+	Rule string `json:"rule"`
+}
+
 type WebsiteScreenshotOutputLinksItem struct {
 	// Absolute URL without fragment.
 	Url string `json:"url"`
@@ -1035,6 +1042,8 @@ type WebsiteScreenshotOutput struct {
 	StatusCode *int `json:"statusCode"`
 	// Number of requests that were blocked because they were for ads or trackers, or because their target is not public.
 	BlockedRequestCount int `json:"blockedRequestCount"`
+	// Overlays that `hideOverlays` removed, at most 20. A dialog that stays after its answer is listed again as `hidden`.
+	Overlays []WebsiteScreenshotOutputOverlaysItem `json:"overlays"`
 	// Only with `also: ["text"]`, else null: visible text, with one line for each block. It is cut between words at 50000 characters (code points).
 	Text *string `json:"text"`
 	// Only with `also: ["links"]`, else null. Distinct http and https URLs of the `a` and `area` elements in document order, at most 10000. Relative URLs are resolved against the `base` element; a link with only a fragment, such as `#top`, is a link to the page itself. Invalid URLs and URLs of more than 4096 characters are left out.

@@ -6,6 +6,9 @@ import { readRequestHeaders } from '../formats/requestHeaders.ts';
 import { checkSourceUrl, sourceUrl } from '../formats/sourceUrl.ts';
 import { defineTool } from '../tool.ts';
 
+/** Largest number of removed overlays in a result. */
+export const REMOVED_OVERLAYS = 20;
+
 export default defineTool({
   name: 'website-screenshot',
   title: 'Website screenshot',
@@ -119,6 +122,32 @@ export default defineTool({
         description:
           'Number of requests that were blocked because they were for ads or trackers, or because their target is not public.',
       },
+      overlays: {
+        type: 'array',
+        maxItems: REMOVED_OVERLAYS,
+        items: {
+          type: 'object',
+          properties: {
+            action: {
+              type: 'string',
+              enum: ['rejected', 'closed', 'hidden'],
+              description:
+                '`rejected`: consent was refused in the dialog. `closed`: the dialog was closed by its own controls, but a refusal is not ' +
+                'confirmed. `hidden`: only the view was changed; the page has no answer.',
+            },
+            rule: {
+              type: 'string',
+              description:
+                'Name of the rule of autoconsent, or `heuristic:` and the kind of overlay: `consent`, `promotion`, `dialog`, `banner`, `named` ' +
+                '(after a known product) or `frame`.',
+            },
+          },
+          required: ['action', 'rule'],
+          additionalProperties: false,
+        },
+        description:
+          'Overlays that `hideOverlays` removed, at most 20. A dialog that stays after its answer is listed again as `hidden`.',
+      },
       ...alsoFields,
     },
     required: [
@@ -131,6 +160,7 @@ export default defineTool({
       'finalUrl',
       'statusCode',
       'blockedRequestCount',
+      'overlays',
       ...PARTS,
     ],
     additionalProperties: false,
@@ -148,6 +178,7 @@ export default defineTool({
         finalUrl: 'https://example.com/',
         statusCode: 200,
         blockedRequestCount: 0,
+        overlays: [],
         text: null,
         links: null,
         metadata: null,

@@ -18,6 +18,9 @@ const list = (more: string, style = '') =>
   );
 const html = (status: number, body: string) => (_: unknown, response: ServerResponse) =>
   response.writeHead(status, { 'Content-Type': 'text/html' }).end(body);
+/** A page with a dialog that a rule of autoconsent describes. */
+const ruled = (dialog: string) =>
+  page(`<div style="height:1500px">${'A long text of the page. '.repeat(10)}</div>${dialog}`);
 const CONSENT = page(
   '<h2>Your privacy</h2><p>We use cookies to improve this site. Do you accept cookies?</p><button>Accept all</button><button>Reject</button>',
 );
@@ -71,6 +74,13 @@ test.before(async () => {
     '/dialog-in-root': page(
       `<div style="height:1500px;background:#0f0">${'A long text of the page. '.repeat(10)}</div><div><template shadowrootmode=closed><div role=dialog style="position:fixed;inset:auto 0 0 0;height:200px;background:#f00"><p>We use cookies and similar technologies.</p><button>Accept all</button><button>Reject all</button></div></template></div>`,
     ),
+    '/rejects': ruled(
+      '<div data-acris-cookie-consent class="acris-cookie-consent is--modal">We use cookies. <button id=ccAcceptOnlyFunctional onclick="this.parentElement.remove()">Reject</button></div>',
+    ),
+    '/closes': ruled(
+      '<div class=cookieinfo>We use cookies. <button class=cookieinfo-close onclick="this.parentElement.remove()">OK</button></div>',
+    ),
+    '/hides': ruled('<div id="pmc-pp-tou--notice">We use cookies. <button>OK</button></div>'),
     '/wrapped-frame': page(
       `<div style="height:1500px;background:#0f0">${'A long text of the page. '.repeat(10)}</div><div style="position:fixed;inset:auto 0 0 0;height:200px;background:#f00"><iframe src=/consent style="width:100%;height:100%"></iframe></div>`,
     ),
@@ -147,13 +157,23 @@ test.serial('with failOnStatus, an error page is refused', async (t) => {
   t.is((await refused('404-then-200')).statusCode, 200);
 });
 
+test.serial('the output says whether consent was rejected, or a dialog only closed or hidden', async (t) => {
+  const shown = async (path: string) => (await shoot(path, { hideOverlays: true, fullPage: false })).overlays;
+  t.deepEqual(await shown('rejects'), [{ action: 'rejected', rule: 'acris' }]);
+  t.deepEqual(await shown('closes'), [{ action: 'closed', rule: 'cookieinfo' }]);
+  t.deepEqual(await shown('hides'), [{ action: 'hidden', rule: 'pmc' }]);
+});
+
 test.serial('consent dialogs in closed shadow roots and in frames without a name are removed', async (t) => {
   const shown = (path: string) => shoot(path, { hideOverlays: true, fullPage: false, height: 900 });
   const closed = await shown('consent-closed');
   t.not(closed.at(22, 877), '204,0,0');
+  t.deepEqual(closed.overlays, [{ action: 'hidden', rule: 'heuristic:consent' }]);
   const framed = await shown('consent-plain-iframe');
   t.not(framed.at(790, 890), '255,255,255');
   for (const path of ['dialog-in-root', 'wrapped-frame']) t.is((await shown(path)).at(400, 890), GREEN, path);
   // A frame in the flow of the page is content.
-  t.is((await shown('frame-of-page')).at(790, 490), '255,0,0');
+  const whole = await shown('frame-of-page');
+  t.is(whole.at(790, 490), '255,0,0');
+  t.deepEqual(whole.overlays, []);
 });

@@ -17,30 +17,31 @@ import { visibleTextOf, type Words } from './text.ts';
 // These functions run in the page, where they are defined under their names and call each other. Names must therefore
 // be unique in this folder.
 
+/** Kinds of overlays, by the heuristic that recognises them. */
+export type OverlayKind = 'backdrop' | 'banner' | 'consent' | 'dialog' | 'frame' | 'named' | 'promotion';
+
 /**
- * Whether an element that floats over the page is an overlay, as opposed to a part of the page such as a header or a
+ * Returns the kind of overlay that an element over the page is; null if it is a part of the page, such as a header or a
  * menu.
  */
-export function isOverlay(candidate: Candidate, words: Words): boolean {
-  if (isOnlyContent(candidate)) return false;
-  if (isForeignFrame(candidate) || isBackdrop(candidate.element)) return true;
+export function overlayKind(candidate: Candidate, words: Words): OverlayKind | null {
+  if (isOnlyContent(candidate)) return null;
+  if (isForeignFrame(candidate)) return 'frame';
+  if (isBackdrop(candidate.element)) return 'backdrop';
   const consent = asksConsent(candidate, words);
-  if (isStickySection(candidate) || isStickyHeading(candidate)) return false;
-  if (containsMainContent(candidate, consent)) return false;
-  if (isNavigation(candidate))
-    return (
-      (consent &&
-        candidate.links <= 3 &&
-        !containsAny(candidate, 'nav, [role="navigation"], [role="search"]')) ||
-      (isDialog(candidate) && isInterstitial(candidate))
-    );
-  return (
-    consent ||
-    isPromotion(candidate, words) ||
-    isInterstitial(candidate) ||
-    isLargeBanner(candidate) ||
-    hasOverlayName(candidate)
-  );
+  if (isStickySection(candidate) || isStickyHeading(candidate)) return null;
+  if (containsMainContent(candidate, consent)) return null;
+  if (isNavigation(candidate)) {
+    const isNotice =
+      consent && candidate.links <= 3 && !containsAny(candidate, 'nav, [role="navigation"], [role="search"]');
+    if (isNotice) return 'consent';
+    return isDialog(candidate) && isInterstitial(candidate) ? 'dialog' : null;
+  }
+  if (consent) return 'consent';
+  if (isPromotion(candidate, words)) return 'promotion';
+  if (isInterstitial(candidate)) return 'dialog';
+  if (isLargeBanner(candidate)) return 'banner';
+  return hasOverlayName(candidate) ? 'named' : null;
 }
 
 /** Whether an element is fixed, sticky, a dialog, or raised above the page by its z-index. */
@@ -61,16 +62,17 @@ export function isConsentBannerInFlow(element: Element): boolean {
   );
 }
 
-export function isVisibleOverlay(element: Element, content: PageContent, words: Words): boolean {
+/** Returns the kind of overlay that an element is; null if it is none, or not visible. */
+export function visibleOverlayKind(element: Element, content: PageContent, words: Words): OverlayKind | null {
   const floating = isPositionedOver(element);
-  if (!floating && !isConsentBannerInFlow(element)) return false;
-  if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return false;
+  if (!floating && !isConsentBannerInFlow(element)) return null;
+  if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null;
   // An element with more than 5,000 characters of text is content: overlays have less text.
-  if (visibleTextOf(element).length > 5_000) return false;
+  if (visibleTextOf(element).length > 5_000) return null;
   const candidate = describeCandidate(element, content, words);
   const { position } = candidate.style;
   if (floating && (position !== 'absolute' || candidate.covers || candidate.blocked))
-    return isOverlay(candidate, words);
+    return overlayKind(candidate, words);
   const consent = asksConsent(candidate, words);
-  return consent && !isOnlyContent(candidate) && !containsMainContent(candidate, consent);
+  return consent && !isOnlyContent(candidate) && !containsMainContent(candidate, consent) ? 'consent' : null;
 }

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import { boxOf, countImages, measureContent } from './candidate.ts';
-import { isPositionedOver, isVisibleOverlay } from './classify.ts';
+import { isPositionedOver, type OverlayKind, visibleOverlayKind } from './classify.ts';
 import { compileWords, elementsIn, parentOf, visibleTextOf } from './text.ts';
 
 // These functions run in the page, where they are defined under their names and call each other. Names must therefore
@@ -34,14 +34,14 @@ export function hideEmptied(element: Element): void {
  * visible.
  *
  * @param json an `OverlayPatterns` object as JSON
- * @returns the number of hidden elements
+ * @returns the kind of each hidden element, in the order in which they were hidden
  */
-export function hideOverlayElements(json: string): number {
+export function hideOverlayElements(json: string): OverlayKind[] {
   const words = compileWords(json);
   const frames = elementsIn(document).flatMap((each) =>
     each instanceof HTMLIFrameElement && boxOf(each).share > 0.5 ? (each.contentDocument ?? []) : [],
   );
-  let hidden = 0;
+  const hidden: OverlayKind[] = [];
   for (const { body } of [document, ...frames]) {
     if (body === null) continue;
     let content = measureContent(body);
@@ -50,11 +50,13 @@ export function hideOverlayElements(json: string): number {
     for (const element of elementsIn(body).reverse()) {
       const view = element.ownerDocument.defaultView;
       if (view === null || element.ownerDocument !== body.ownerDocument) continue;
-      if (!(element instanceof view.HTMLElement) || !isVisibleOverlay(element, content, words)) continue;
+      if (!(element instanceof view.HTMLElement)) continue;
+      const kind = visibleOverlayKind(element, content, words);
+      if (kind === null) continue;
       content = { ...content, length: content.length - visibleTextOf(element).length };
       hide(element);
       hideEmptied(element);
-      hidden += 1;
+      hidden.push(kind);
     }
   }
   return hidden;

@@ -1159,6 +1159,13 @@ class WebsiteScreenshotInput(_WebsiteScreenshotInputRequired, total=False):
     """`link`: the file is not in the response but at `fileUrl`, for 24 hours."""
 
 
+class WebsiteScreenshotOutputOverlaysItem(TypedDict):
+    action: Literal["rejected", "closed", "hidden"]
+    """`rejected`: consent was refused in the dialog. `closed`: the dialog was closed by its own controls, but a refusal is not confirmed. `hidden`: only the view was changed; the page has no answer."""
+    rule: str
+    """Name of the rule of autoconsent, or `heuristic:` and the kind of overlay: `consent`, `promotion`, `dialog`, `banner`, `named` (after a known product) or `frame`."""
+
+
 class WebsiteScreenshotOutputLinksItem(TypedDict):
     url: str
     """Absolute URL without fragment."""
@@ -1257,6 +1264,8 @@ class WebsiteScreenshotOutput(TypedDict):
     """HTTP status code of the captured page; null if no response gave one, as for a `blob:` URL."""
     blockedRequestCount: int
     """Number of requests that were blocked because they were for ads or trackers, or because their target is not public."""
+    overlays: List["WebsiteScreenshotOutputOverlaysItem"]
+    """Overlays that `hideOverlays` removed, at most 20. A dialog that stays after its answer is listed again as `hidden`."""
     text: Union[str, None]
     """Only with `also: ["text"]`, else null: visible text, with one line for each block. It is cut between words at 50000 characters (code points)."""
     links: Union[List["WebsiteScreenshotOutputLinksItem"], None]

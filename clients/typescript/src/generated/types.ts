@@ -1408,6 +1408,22 @@ export interface WebsiteScreenshotOutput {
    */
   blockedRequestCount: number;
   /**
+   * Overlays that `hideOverlays` removed, at most 20. A dialog that stays after its answer is listed
+   * again as `hidden`.
+   */
+  overlays: {
+    /**
+     * `rejected`: consent was refused in the dialog. `closed`: the dialog was closed by its own controls,
+     * but a refusal is not confirmed. `hidden`: only the view was changed; the page has no answer.
+     */
+    action: "rejected" | "closed" | "hidden";
+    /**
+     * Name of the rule of autoconsent, or `heuristic:` and the kind of overlay: `consent`, `promotion`,
+     * `dialog`, `banner`, `named` (after a known product) or `frame`.
+     */
+    rule: string;
+  }[];
+  /**
    * Only with `also: ["text"]`, else null: visible text, with one line for each block. It is cut between
    * words at 50000 characters (code points).
    */
