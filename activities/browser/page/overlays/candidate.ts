@@ -87,6 +87,29 @@ export function isBackdrop(element: Element): boolean {
   return element.checkVisibility() && visibleTextOf(element) === '' && countImages(element) === 0;
 }
 
+/**
+ * Whether something other than a header or a menu lies over a backdrop, such as a dialog of the page. Looks at 81 points of
+ * the viewport, which are far enough from each other that a button in a corner covers at most one.
+ */
+export function liesUnderContent(backdrop: Element): boolean {
+  const view = backdrop.ownerDocument.defaultView ?? window;
+  const root = backdrop.getRootNode();
+  const place = root instanceof ShadowRoot ? root : backdrop.ownerDocument;
+  const tenths = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const found = tenths.flatMap((x) =>
+    tenths.map((y) => place.elementFromPoint((view.innerWidth * x) / 10, (view.innerHeight * y) / 10)),
+  );
+  // A backdrop that lets clicks through is found at no point.
+  if (!found.includes(backdrop)) return false;
+  const over = found.filter(
+    (each) =>
+      each !== null &&
+      !each.contains(backdrop) &&
+      each.closest('header, nav, [role="banner"], [role="navigation"]') === null,
+  );
+  return over.length > 1;
+}
+
 /** Measures the content of a document. @param body the document's body, before any overlay is hidden */
 export function measureContent(body: Element): PageContent {
   return {

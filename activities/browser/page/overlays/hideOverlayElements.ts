@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import { boxOf, countImages, measureContent } from './candidate.ts';
+import { boxOf, countImages, liesUnderContent, measureContent } from './candidate.ts';
 import { isPositionedOver, type OverlayKind, visibleOverlayKind } from './classify.ts';
 import { compileWords, elementsIn, parentOf, visibleTextOf } from './text.ts';
 
@@ -45,6 +45,7 @@ export function hideOverlayElements(json: string): OverlayKind[] {
   for (const { body } of [document, ...frames]) {
     if (body === null) continue;
     let content = measureContent(body);
+    const backdrops: HTMLElement[] = [];
     // Descendants are classified and hidden before their ancestors, so that no ancestor counts as an overlay only
     // because it contains one.
     for (const element of elementsIn(body).reverse()) {
@@ -53,10 +54,20 @@ export function hideOverlayElements(json: string): OverlayKind[] {
       if (!(element instanceof view.HTMLElement)) continue;
       const kind = visibleOverlayKind(element, content, words);
       if (kind === null) continue;
+      if (kind === 'backdrop') {
+        backdrops.push(element);
+        continue;
+      }
       content = { ...content, length: content.length - visibleTextOf(element).length };
       hide(element);
       hideEmptied(element);
       hidden.push(kind);
+    }
+    // The backdrop of a dialog that stays is a part of the page.
+    for (const backdrop of backdrops.filter((each) => !liesUnderContent(each))) {
+      hide(backdrop);
+      hideEmptied(backdrop);
+      hidden.push('backdrop');
     }
   }
   return hidden;
