@@ -10,7 +10,7 @@ interface OverlayTexts {
   subscribe: string;
 }
 
-const LANGUAGES: Readonly<Record<string, OverlayTexts>> = {
+export const LANGUAGES: Readonly<Record<string, OverlayTexts>> = {
   en: {
     consent: 'We use cookies.',
     accept: 'OK',

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { installTestPrograms } from '../../dev/programs/tools.ts';
 import { compareArticles } from './articles.ts';
 import { compareScans } from './cipherScan.ts';
+import { compareDialogs } from './dialogs.ts';
 import { compareFieldPdfs } from './fieldPdfs.ts';
 import { compareFieldPictures } from './fieldPictures.ts';
 import { compareFragments } from './fragments.ts';
@@ -77,6 +78,11 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     about: 'html-to-image with Takumi, which draws HTML without a browser',
     args: '[number of pages]',
     compare: (pages) => compareTakumi(pages === undefined ? undefined : Number(pages)),
+  },
+  dialogs: {
+    about: 'the removal of dialogs made from the rules of autoconsent, and what it leaves alone',
+    args: '',
+    compare: () => compareDialogs(),
   },
   word: {
     about: 'word-to-pdf with the PDFs that Word made of the same documents',

@@ -44,7 +44,8 @@ function cosmeticFilters(folders: readonly string[]): (page: Page) => Promise<vo
   };
 }
 
-async function waysOf(folders: readonly string[]): Promise<Record<string, Way>> {
+/** Returns the ways to remove overlays, by their names. @param folders with cosmetic filter lists */
+export async function waysOf(folders: readonly string[]): Promise<Record<string, Way>> {
   const filter = cosmeticFilters(folders);
   const { getInjectableScript }: { getInjectableScript(): string } = createRequire(
     join(await idcac.get(console.error), 'package.json'),
@@ -61,7 +62,7 @@ async function waysOf(folders: readonly string[]): Promise<Record<string, Way>> 
       await new Promise((resolve) => setTimeout(resolve, 500));
     },
     'heuristics alone': async ({ world }) => {
-      if ((await hideByHeuristics(world)) > 0) await world.evaluate(unlockPage);
+      if ((await hideByHeuristics(world)).length > 0) await world.evaluate(unlockPage);
     },
     'autoconsent, then heuristics (the tool)': hideOverlays,
   };

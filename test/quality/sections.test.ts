@@ -8,6 +8,7 @@ import { makeDocx } from '../helpers/office.ts';
 import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 import { compareArticles } from './articles.ts';
 import { compareScans } from './cipherScan.ts';
+import { compareDialogs } from './dialogs.ts';
 import { makeExampleFiles } from './exampleFiles.ts';
 import { compareFieldPdfs } from './fieldPdfs.ts';
 import { compareFieldPictures } from './fieldPictures.ts';
@@ -60,6 +61,7 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
     ),
   takumi: () => compareTakumi(10),
   overlays: () => compareOverlays(undefined, 1),
+  dialogs: () => compareDialogs({ rules: 1, heuristic: 1, unharmed: 1 }),
   cipherScan: () => compareScans(undefined, /^$/, /^OpenSSL, TLS 1\.2$/),
   upscale: () => compareUpscaling({ pictures: 1, factors: [2], side: 32 }),
 };
