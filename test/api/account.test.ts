@@ -156,8 +156,9 @@ test('a charged call appears in the call list, the ledger and the event list', a
 test('a failed call, a refused call and a running call appear in the call list', async (t) => {
   const account = await makeAccount(stack, 0);
   const { accountId } = account;
-  const startedAt = new Date('2026-01-02T03:04:05.678Z');
-  const ended = { startedAt, finishedAt: new Date('2026-01-02T03:04:06Z') };
+  // Recent, because MongoDB deletes calls without a charge after a week.
+  const startedAt = new Date();
+  const ended = { startedAt, finishedAt: new Date(startedAt.getTime() + 322) };
   const row = {
     tool: 'ping',
     cost: 2,
@@ -437,7 +438,6 @@ test('calls as CSV are complete and filtered by tool, key and time, like the lis
         state: 'refunded',
         code: 'target_failed',
         startedAt: old,
-        finishedAt: old,
       }),
     ),
   );
