@@ -29,7 +29,7 @@ const FILE_SIZE = 'sizeBytes';
 /** Tools whose lists have no order. */
 const UNORDERED: ReadonlySet<string> = new Set(['dns-lookup']);
 
-/** Number of lines of a text that are compared one by one. What follows is compared by its digest. */
+/** Number of lines of a text that are compared one by one. Further lines are compared by their digest. */
 const MAX_LINES = 5000;
 
 const sha256 = (data: string, encoding?: 'base64'): string =>

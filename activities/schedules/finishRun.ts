@@ -70,7 +70,7 @@ export function createFinishRun(deps: Dependencies): FinishRun {
     try {
       return await snapshotOf([linesOf(tool, await results.read(_id, result))]);
     } catch (error) {
-      // The run ended long ago, and nobody could note it.
+      // The result was deleted, because the run ended long before this process could record its end.
       if (error instanceof ResultGone) return null;
       throw error;
     }

@@ -22,7 +22,7 @@ export interface AttemptServices extends PostServices {
   observe: ObserveDelivery;
 }
 
-/** What an attempt tells about the receiver. */
+/** The response of the receiver to an attempt. */
 export interface AttemptResult {
   ok: boolean;
   /** The receiver's `Retry-After` in milliseconds; null if there was none. */

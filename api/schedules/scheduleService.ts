@@ -226,7 +226,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       await checkUrl(fields.callbackUrl);
       const { paused } = fields;
       const isPause = paused === true && target === null && Object.keys(fields).length === 1;
-      // Who only pauses it does not take it over. Nor does a user without a key, who would lift the limits of the one that it has.
+      // A change that only pauses keeps the schedule's key, and so does a user without a key: its limits would be lost.
       const keepsKey = isPause || (caller.key === null && before.pauseReason !== 'key_revoked');
       const change: ScheduleChange = {
         ...fields,
