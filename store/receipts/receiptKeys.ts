@@ -44,12 +44,16 @@ export const listReceiptKeys = ({ receiptKeys }: Keys): Promise<ReceiptKeyDoc[]>
   receiptKeys.find().sort({ number: 1 }).toArray();
 
 /**
- * Adds a key. It signs from ten minutes later on, or at once if it is the only one.
+ * Adds a key after `keys`, which are all that there are. It signs from ten minutes later on, or at once if it is the only one.
  *
- * @throws if another process has added one at the same time: the index on `number` is unique
+ * @throws if another process has added one since `keys` were read: the index on `number` is unique
  */
-export async function addReceiptKey(store: Keys, keyring: Keyring): Promise<ReceiptKeyDoc> {
-  const newest = (await listReceiptKeys(store)).at(-1);
+async function addKeyAfter(
+  keys: readonly ReceiptKeyDoc[],
+  store: Keys,
+  keyring: Keyring,
+): Promise<ReceiptKeyDoc> {
+  const newest = keys.at(-1);
   const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const { x = '' } = jwk;
   const _id = thumbprint(x);
@@ -64,6 +68,14 @@ export async function addReceiptKey(store: Keys, keyring: Keyring): Promise<Rece
   await store.receiptKeys.insertOne(row);
   return row;
 }
+
+/**
+ * Adds a key. It signs from ten minutes later on, or at once if it is the only one.
+ *
+ * @throws if another process has added one at the same time
+ */
+export const addReceiptKey = async (store: Keys, keyring: Keyring): Promise<ReceiptKeyDoc> =>
+  addKeyAfter(await listReceiptKeys(store), store, keyring);
 
 /**
  * Revokes a key: it signs no more, and the receipts that it has signed can no longer be verified. Owners can request them again,
@@ -82,7 +94,7 @@ async function publishedKeys(store: Keys, keyring: Keyring): Promise<Published> 
     const keys = await listReceiptKeys(store);
     const [first, ...others] = keys.filter(({ revokedAt }) => revokedAt === null);
     if (first !== undefined) return [first, ...others];
-    await addReceiptKey(store, keyring).catch((error: unknown) => {
+    await addKeyAfter(keys, store, keyring).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error;
     });
   }

@@ -28,14 +28,22 @@ test.after.always(async () => {
 
 const MINUTE_MS = 60_000;
 
+test.serial('of processes that start at the same time, one creates the key', async (t) => {
+  const keyring = createKeyring([{ id: 'k1', bytes: randomBytes(32) }]);
+  for (let round = 0; round < 20; round++) {
+    await store.receiptKeys.deleteMany({});
+    await Promise.all(Array.from({ length: 5 }, () => openReceiptKeys(store, keyring)));
+    t.is((await listReceiptKeys(store)).length, 1);
+  }
+  await store.receiptKeys.deleteMany({});
+});
+
 test('keys are rotated, revoked and re-encrypted, and the digests of earlier calls stay provable', async (t) => {
   const old = { id: 'k1', bytes: randomBytes(32) };
   const keyring = createKeyring([old]);
-  // All processes of a new installation start at the same time.
-  const [keys] = await Promise.all(Array.from({ length: 5 }, () => openReceiptKeys(store, keyring)));
-  const [first, ...others] = await listReceiptKeys(store);
-  if (keys === undefined || first === undefined) return t.fail();
-  t.is(others.length, 0);
+  const keys = await openReceiptKeys(store, keyring);
+  const [first] = await listReceiptKeys(store);
+  if (first === undefined) return t.fail();
   const digestKeys = keys.digestKeysOf('call');
   t.not(digestKeys.input, digestKeys.output);
   t.notDeepEqual(keys.digestKeysOf('other'), digestKeys);
