@@ -34,9 +34,10 @@ import traceback
 import uno
 import unohelper
 from com.sun.star.beans import PropertyValue
-from com.sun.star.style.NumberingType import ROMAN_LOWER, ROMAN_UPPER
+from com.sun.star.style.NumberingType import ARABIC, CHARS_LOWER_LETTER_N, CHARS_UPPER_LETTER_N, ROMAN_LOWER, ROMAN_UPPER
 from com.sun.star.task import XJobExecutor
 from com.sun.star.text.FilenameDisplayFormat import FULL, NAME_AND_EXT, PATH
+from com.sun.star.text.PageNumberType import CURRENT
 
 # The only folder that the process of a document can write to; LibreOffice keeps its temporary files in this folder.
 JOB = "/tmp/job"
@@ -56,6 +57,15 @@ IDLE_SECONDS = 0.01
 
 # The set of fonts of the system (FcSetSystem of <fontconfig/fontconfig.h>).
 SYSTEM_FONTS = 0
+
+# Formats of numbers (docx/pageNumbers.ts) by LibreOffice's names of them, and the name of a field with such a number.
+FORMATS = {
+    ROMAN_UPPER: "Roman",
+    ROMAN_LOWER: "roman",
+    CHARS_UPPER_LETTER_N: "Alphabetic",
+    CHARS_LOWER_LETTER_N: "alphabetic",
+}
+MARK = re.compile(r"_pages (?P<of>PAGE|NUMPAGES|SECTIONPAGES) (?P<offset>-?\d+) (?P<format>\w*)")
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -265,10 +275,11 @@ class ForkServer(unohelper.Base, XJobExecutor):
         for item in embedded:
             insert_document(document, *item)
         show_names(document)
+        fade_pictures(document)
         url = uno.systemPathToFileUrl(target)
         export = properties({"FilterName": "writer_pdf_Export"})
         document.storeToURL(url, export)
-        if show_page_count(document, target):
+        if show_page_numbers(document, target):
             document.storeToURL(url, export)
         return document
 
@@ -338,23 +349,74 @@ def show_names(document):
     fields.refresh()
 
 
-def show_page_count(document, pdf):
+def fade_pictures(document):
+    """Gives pictures the opacity that their title contains, and removes it from there (docx/pictures.ts)."""
+    pictures = document.getGraphicObjects()
+    shapes = [pictures.getByName(name) for name in pictures.getElementNames()] + [document.getDrawPage()]
+    while shapes:
+        shape = shapes.pop()
+        mark = re.match(r"_opacity (\d+) ", getattr(shape, "Title", ""))
+        if mark:
+            shape.Title = shape.Title[mark.end() :]
+        # The page, and groups.
+        if hasattr(shape, "getByIndex"):
+            shapes.extend(shape.getByIndex(index) for index in range(shape.getCount()))
+        elif mark and hasattr(shape, "Transparency"):
+            shape.Transparency = 100 - int(mark[1])
+
+
+def show_page_numbers(document, pdf):
     """
     Makes fields with the number of pages show that of the PDF. LibreOffice also counts blank pages that it inserts where numbering
-    begins anew, but does not export them. Returns whether a field has changed.
+    begins anew, but does not export them. Replaces the fields that docx/pageNumbers.ts has marked by their numbers. Returns whether a
+    field has changed.
     """
-    name = "com.sun.star.text.TextField.PageCount"
-    fields = [it for it in document.getTextFields() if it.supportsService(name)]
-    if not fields:
+    fields = list(document.getTextFields())
+    counts = [it for it in fields if it.supportsService("com.sun.star.text.TextField.PageCount")]
+    marked = [it for it in fields if it.supportsService("com.sun.star.text.textfield.docinfo.Custom")]
+    marked = [(it, mark) for it in marked if (mark := MARK.fullmatch(it.Name))]
+    if not counts and not marked:
         return False
     with open(pdf, "rb") as file:
         pages = len(re.findall(rb"/Type\s*/Page\b", file.read()))
     if pages == document.getCurrentController().PageCount:
-        return False
-    for field in fields:
-        number = roman(pages) if field.NumberingType in (ROMAN_UPPER, ROMAN_LOWER) else str(pages)
-        field.getAnchor().setString(number.lower() if field.NumberingType == ROMAN_LOWER else number)
-    return True
+        counts = []
+    for field in counts:
+        field.getAnchor().setString(format_number(pages, FORMATS.get(field.NumberingType, "")))
+    sections = section_pages(document) if any(mark["of"] == "SECTIONPAGES" for _, mark in marked) else {}
+    for field, mark in marked:
+        anchor, offset = field.getAnchor(), int(mark["offset"])
+        if mark["of"] == "PAGE":
+            number = document.createInstance("com.sun.star.text.TextField.PageNumber")
+            number.NumberingType = next((it for it, name in FORMATS.items() if name == mark["format"]), ARABIC)
+            number.SubType, number.Offset = CURRENT, offset
+            anchor.getText().insertTextContent(anchor, number, True)
+        else:
+            total = pages if mark["of"] == "NUMPAGES" else sections.get(anchor.PageStyleName, pages)
+            anchor.setString(format_number(total + offset, mark["format"]))
+    return bool(counts or marked)
+
+
+def section_pages(document):
+    """Returns the number of pages of each page style. LibreOffice makes one for each section that begins on a new page."""
+    pages = {}
+    cursor = document.getCurrentController().getViewCursor()
+    cursor.jumpToFirstPage()
+    while True:
+        pages[cursor.PageStyleName] = pages.get(cursor.PageStyleName, 0) + 1
+        if not cursor.jumpToNextPage():
+            return pages
+
+
+def format_number(number, format_name):
+    """Formats a number as a field of Word does: in Roman numerals, in letters (a to z, then aa to zz), or with leading zeros."""
+    if number > 0 and format_name.lower() == "roman":
+        text = roman(number)
+    elif number > 0 and format_name.lower() == "alphabetic":
+        text = chr(ord("A") + (number - 1) % 26) * ((number + 25) // 26)
+    else:
+        return str(number).zfill(format_name.count("0"))
+    return text.lower() if format_name[0].islower() else text
 
 
 def roman(number):

@@ -11,7 +11,7 @@ import { type Office, office } from '../../activities/office/office.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { codeOf } from '../helpers/egress.ts';
 import { startFiles } from '../helpers/images.ts';
-import { makeDocx, readPdf, zipOf } from '../helpers/office.ts';
+import { drawPdf, makeDocx, readPdf, zipOf } from '../helpers/office.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 const exec = promisify(execFile);
@@ -167,6 +167,120 @@ test.serial('an embedded workbook is shown by its picture', async (t) => {
   });
   const { path } = await convert(bytes, 'workbook.docx');
   t.regex((await exec('pdfimages', ['-list', path])).stdout, / image /);
+});
+
+const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const page = '<w:p><w:r><w:br w:type="page"/></w:r></w:p>';
+const section = (content: string) => `<w:sectPr>${content}</w:sectPr>`;
+const running = (kind: 'header' | 'footer', content: string) => ({
+  name: `word/${kind}.xml`,
+  relation: kind,
+  contentType: `${OPENXML}.${kind}+xml`,
+  data: `<w:${kind === 'header' ? 'hdr' : 'ftr'} ${NAMES}>${content}</w:${kind === 'header' ? 'hdr' : 'ftr'}>`,
+});
+
+const formula = (name: string, rest: string) =>
+  field(instruction('=') + field(instruction(name), run('98')) + instruction(rest), run('99'));
+/** Fields with numbers of pages, each with a result that is out of date, and what two pages after a cover show. */
+const NUMBERS: [content: string, first: string, second: string][] = [
+  [field(instruction('NUMPAGES'), run('99')), '3', '3'],
+  [field(instruction('NUMPAGES \\* MERGEFORMAT'), run('99')), '3', '3'],
+  [field(instruction('NUMPAGES \\* Roman'), run('99')), 'III', 'III'],
+  [field(instruction('NUMPAGES \\* alphabetic'), run('99')), 'c', 'c'],
+  [field(instruction('NUMPAGES \\# "00"'), run('99')), '03', '03'],
+  [field(instruction('DOCPROPERTY Pages'), run('99')), '3', '3'],
+  [field(instruction('SECTIONPAGES'), run('99')), '2', '2'],
+  [character('begin') + instruction('SECTIONPAGES') + character('end'), '2', '2'],
+  ['<w:fldSimple w:instr="SECTIONPAGES"/>', '2', '2'],
+  [`<w:fldSimple w:instr="SECTIONPAGES">${run('99')}</w:fldSimple>`, '2', '2'],
+  [formula('NUMPAGES', '- 1'), '2', '2'],
+  [formula('SECTIONPAGES', '+ 10'), '12', '12'],
+  [formula('PAGE', '- 1'), '0', '1'],
+  [formula('PAGE \\* MERGEFORMAT', '+ 0 \\* Roman'), 'I', 'II'],
+];
+
+test.serial('fields with numbers of pages show those of the PDF', async (t) => {
+  const footer = NUMBERS.map(([content]) => `<w:p>${run('[')}${content}${run(']')}</w:p>`).join('');
+  const cover = `<w:p><w:pPr>${section('')}</w:pPr>${run('Cover')}</w:p>`;
+  const last = section('<w:footerReference w:type="default" r:id="p0"/><w:pgNumType w:start="1"/>');
+  const bytes = makeDocx({
+    body: cover + paragraph('One') + page + paragraph('Two') + last,
+    parts: [running('footer', footer)],
+  });
+  const { text, pages } = await convert(bytes, 'numbers.docx');
+  t.is(pages, 3);
+  const shown = text.split('\f').map((it) => [...it.matchAll(/\[(.*?)\]/g)].map(([, number]) => number));
+  t.deepEqual(shown.slice(0, 3), [
+    [],
+    NUMBERS.map(([, first]) => first),
+    NUMBERS.map(([, , second]) => second),
+  ]);
+});
+
+test.serial('the number of pages of a section is that of the section of its header', async (t) => {
+  const number = `<w:p>${run('[')}${field(instruction('SECTIONPAGES'), run('99'))}${run(']')}</w:p>`;
+  const reference = '<w:headerReference w:type="default" r:id="p0"/>';
+  const bytes = makeDocx({
+    // The second section has the header of the first one.
+    body: `${paragraph('One')}${page}<w:p><w:pPr>${section(reference)}</w:pPr>${run('Two')}</w:p>${paragraph('Three')}${section('')}`,
+    parts: [running('header', number)],
+  });
+  const { letters } = await convert(bytes, 'sections.docx');
+  t.is(letters, '[2]One[2]Two[1]Three');
+});
+
+test.serial(
+  'a formula in the text with a number of pages is shown, and counts as no loss of text',
+  async (t) => {
+    const { letters, output } = await convert(
+      makeDocx({
+        body: `<w:p>${run('Pages without the cover: ')}${formula('NUMPAGES', '- 1')}</w:p>${page}${paragraph('End')}`,
+      }),
+      'formula-pages.docx',
+    );
+    t.is(letters, 'Pageswithoutthecover:1End');
+    t.deepEqual(output.textCheck, { words: 5, uncertainWords: 0 });
+  },
+);
+
+/** A picture of 40 by 40 points. @param effects of the picture @param title attribute of its properties */
+function drawing(effects: string, title = ''): string {
+  const size = 'cx="508000" cy="508000"';
+  const names = 'http://schemas.openxmlformats.org/drawingml/2006';
+  const fill = `<a:blip r:embed="p0">${effects}</a:blip><a:stretch><a:fillRect/></a:stretch>`;
+  const shape = `<a:xfrm><a:off x="0" y="0"/><a:ext ${size}/></a:xfrm><a:prstGeom prst="rect"><a:avLst/></a:prstGeom>`;
+  const picture = `<pic:pic xmlns:pic="${names}/picture"><pic:nvPicPr><pic:cNvPr id="1" name="P"/><pic:cNvPicPr/></pic:nvPicPr><pic:blipFill>${fill}</pic:blipFill><pic:spPr>${shape}</pic:spPr></pic:pic>`;
+  return `<w:p><w:r><w:drawing><wp:inline xmlns:wp="${names}/wordprocessingDrawing"><wp:extent ${size}/><wp:docPr id="1" name="P"${title}/><a:graphic xmlns:a="${names}/main"><a:graphicData uri="${names}/picture">${picture}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r></w:p>`;
+}
+
+test.serial('pictures have the opacity that the document gives them', async (t) => {
+  const black = new PNG({ width: 20, height: 20 });
+  for (let at = 3; at < black.data.length; at += 4) black.data[at] = 255;
+  const faded = drawing('<a:alphaModFix amt="30000"/>', ' title="Logo"');
+  const reference = '<w:headerReference w:type="default" r:id="p1"/>';
+  const bytes = makeDocx({
+    // The second section has the header of the first one, the third page also a picture without an effect.
+    body: `${faded}<w:p><w:pPr>${section(reference)}</w:pPr></w:p>${page}${drawing('')}${section('')}`,
+    parts: [
+      { name: 'word/a.png', data: PNG.sync.write(black), relation: 'image', contentType: 'image/png' },
+      running('header', faded),
+    ],
+    extra: [
+      {
+        name: 'word/_rels/header.xml.rels',
+        data: `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="p0" Type="${RELATIONS}/image" Target="/word/a.png"/></Relationships>`,
+      },
+    ],
+  });
+  const { path } = await convert(bytes, 'faded.docx');
+  const pages = await drawPdf(path);
+  // The pixels are after the third line.
+  const pixels = pages.map((it) => it.subarray(it.indexOf('\n255\n') + 5));
+  const darkest = pixels.map((it) => it.reduce((least, level) => Math.min(least, level), 255));
+  const expected = Math.round(255 * 0.7);
+  t.is(darkest.length, 3);
+  for (const level of darkest.slice(0, 2)) t.true(Math.abs(level - expected) <= 1, `${level}`);
+  t.is(darkest[2], 0);
 });
 
 /** Obfuscates a font (ECMA-376-4, 17.8.1): its first 32 bytes are combined with the key. */

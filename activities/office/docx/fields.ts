@@ -1,4 +1,7 @@
 import type { Edit, Tag } from '../xml.ts';
+import { markerOf, type PageNumber, readPageNumber } from './pageNumbers.ts';
+
+const WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
 /**
  * Fields that stay fields (ECMA-376-1, 17.16.5), because LibreOffice computes them from its own layout, makes links or form
@@ -30,9 +33,12 @@ const isKept = (instruction: string): boolean => {
   return KEPT.has(name) || (name === 'REF' && /\\h\b/i.test(instruction));
 };
 
-/** Whether the PDF shows the result of the field that the document stores. */
+/** Whether the PDF shows the result of the field that the document stores. @param instruction with nested fields in braces */
 export const showsResult = (instruction: string): boolean =>
-  !isKept(instruction) || SHOWN.has(nameOf(instruction));
+  readPageNumber(instruction) === null && (!isKept(instruction) || SHOWN.has(nameOf(instruction)));
+
+/** Returns the instruction of a field with that of a field nested in it. */
+export const withNested = (instruction: string, nested: string): string => `${instruction}{${nested.trim()}}`;
 
 /** Whether LibreOffice shows the stored result of a field that stays one. */
 export const keepsResult = (instruction: string): boolean =>
@@ -79,9 +85,15 @@ export function createFieldEdits(xml: string) {
       field.separated = end;
     } else if (kind === 'end' && field !== undefined) {
       open.pop();
-      if (field.separated === null || !field.hasResult || isKept(field.instruction)) return;
       // A field within the instruction of another one is removed with it, or belongs to a field that is kept.
+      const outer = open.at(-1);
+      if (outer !== undefined && outer.separated === null)
+        outer.instruction = withNested(outer.instruction, field.instruction);
       if (inInstruction().length > 0) return;
+      const number = readPageNumber(field.instruction);
+      if (number !== null) edits.push(markField(field, number, end));
+      if (number !== null || field.separated === null || !field.hasResult || isKept(field.instruction))
+        return;
       edits.push({ start: field.start, end: field.separated, text: unmatched(field) });
       edits.push({ start, end, text: '' });
     }
@@ -124,12 +136,34 @@ export function createFieldEdits(xml: string) {
       }
       if (name === 'w:fldSimple') {
         const field = simple.pop();
-        if (field === undefined || !field.hasResult || isKept(field.instruction)) return;
+        if (field === undefined) return;
+        const number = readPageNumber(field.instruction);
+        if (number !== null) {
+          const { tag, hasResult } = field;
+          const opening = `<w:fldSimple ${WORD} w:instr="${markerOf(number).replaceAll('"', '&quot;')}">`;
+          const closing = `${hasResult ? '' : `<w:r ${WORD}>${RESULT}</w:r>`}</w:fldSimple>`;
+          if (tag.selfClosing) edits.push({ ...tag, text: opening + closing });
+          else edits.push({ ...tag, text: opening }, { start, end, text: closing });
+        }
+        if (number !== null || !field.hasResult || isKept(field.instruction)) return;
         edits.push({ start: field.tag.start, end: field.tag.end, text: '' });
         edits.push({ start, end, text: '' });
       }
     },
   };
+}
+
+const character = (kind: string): string => `<w:fldChar ${WORD} w:fldCharType="${kind}"/>`;
+/** Result of a field of which Word stored none. LibreOffice needs one, and forkServer.py replaces it. */
+const RESULT = `<w:t ${WORD}>0</w:t>`;
+
+/** Gives a field another instruction, and a result if it has none. @param end of its last w:fldChar */
+function markField(field: ComplexField, number: PageNumber, end: number): Edit {
+  const { start, separated, hasResult } = field;
+  const instruction = `<w:instrText ${WORD} xml:space="preserve"> ${markerOf(number)} </w:instrText>`;
+  const text = character('begin') + instruction + character('separate') + (hasResult ? '' : RESULT);
+  if (separated === null) return { start, end, text: text + character('end') + unmatched(field) };
+  return { start, end: separated, text: text + unmatched(field) };
 }
 
 /** Returns the tags that must stay when an instruction is removed. A pair that ends and begins the same element is not needed. */

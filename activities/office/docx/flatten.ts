@@ -1,5 +1,6 @@
 import { applyEdits, type Edit, scanXml, type Tag } from '../xml.ts';
 import { createFieldEdits } from './fields.ts';
+import { createPictureEdits } from './pictures.ts';
 
 const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
 /** Number of the first bookmark, which is larger than those of other bookmarks. */
@@ -25,13 +26,15 @@ export interface PartFacts {
 
 /**
  * Replaces what LibreOffice loses by what Word shows of it: fields by their stored results, embedded objects by the picture that
- * Word stored of them, embedded documents by bookmarks at which LibreOffice inserts them.
+ * Word stored of them, embedded documents by bookmarks at which LibreOffice inserts them. Fields with numbers of pages and
+ * transparent pictures are marked for forkServer.py.
  *
  * @param xml a part with text: the main one, a header, a footer or notes
  */
 export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): FlattenedPart {
   const fields = createFieldEdits(xml);
-  const edits: Edit[] = fields.edits;
+  const pictures = createPictureEdits(xml);
+  const edits: Edit[] = [];
   const chunks: FlattenedPart['chunks'] = [];
   /** Starts of the elements that are being removed, by their names. */
   const removed: { name: string; start: number; text: string }[] = [];
@@ -42,6 +45,7 @@ export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): 
   function open(tag: Tag): void {
     const { name, attributes } = tag;
     fields.open(tag);
+    pictures.open(tag);
     isInstruction = name === 'w:instrText';
     if (COMMENT_MARKS.has(name)) removed.push({ name, start: tag.start, text: '' });
     const id = attributes['r:id'] ?? '';
@@ -62,6 +66,7 @@ export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): 
 
   function close(name: string, start: number, end: number): void {
     fields.close(name, start, end);
+    pictures.close(name);
     if (name === 'w:instrText') isInstruction = false;
     const last = removed.at(-1);
     if (last?.name === name) {
@@ -79,5 +84,6 @@ export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): 
   }
 
   scanXml(xml, { open, close, text: (data) => isInstruction && fields.instruction(data) });
-  return { xml: edits.length === 0 ? xml : applyEdits(xml, edits), chunks };
+  const all = [...edits, ...fields.edits, ...pictures.edits];
+  return { xml: all.length === 0 ? xml : applyEdits(xml, all), chunks };
 }

@@ -1,6 +1,6 @@
 import type { SourceText } from '../sourceText.ts';
 import { scanXml, type Tag } from '../xml.ts';
-import { showsResult } from './fields.ts';
+import { showsResult, withNested } from './fields.ts';
 
 /** Facts about a document that decide which text of a part is shown. */
 export interface TextOptions {
@@ -143,7 +143,12 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
   function onField(kind: string | undefined): void {
     if (kind === 'begin') fields.push({ instruction: '', state: 'instruction' });
     else if (kind === 'separate') fields.push(shown(fields.pop()?.instruction ?? ''));
-    else if (kind === 'end') fields.pop();
+    else if (kind === 'end') {
+      const nested = fields.pop();
+      const outer = fields.at(-1);
+      if (nested !== undefined && outer?.state === 'instruction')
+        outer.instruction = withNested(outer.instruction, nested.instruction);
+    }
   }
 
   function close(name: string): void {

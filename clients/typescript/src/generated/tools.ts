@@ -399,13 +399,14 @@ export abstract class ToolMethods {
    * neither the network nor other files: macros do not run, and images, texts, objects and templates
    * outside the document are left out. The words of the PDF are compared with those that the document
    * shows; if the PDF would lack some, the document is `unsupported_source`, except `.doc`, whose text
-   * is not read. Fields of Word documents show the result that Word stored, except page numbers. Fields
-   * with the path of the document show its file name. Comments are left out, and the transparency of
-   * pictures is ignored. Missing fonts are replaced by fonts of the same widths where known (Arial,
-   * Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe UI, Consolas and
-   * others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts` lists them. A PDF
-   * that makes the response larger than 50 MB is `output_too_large`; a document that is not converted
-   * within 60 s, such as one with a table of thousands of rows, is `deadline_exceeded`.
+   * is not read. Page numbers and numbers of pages are those of the PDF; in `.docx` also the number of
+   * pages of a section, and the sum of one of these and a number. Other fields of Word documents show
+   * the result that Word stored, also conditions on a page number. Fields with the path of the document
+   * show its file name. Comments are left out. Missing fonts are replaced by fonts of the same widths
+   * where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe
+   * UI, Consolas and others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts`
+   * lists them. A PDF that makes the response larger than 50 MB is `output_too_large`; a document that
+   * is not converted within 60 s, such as one with a table of thousands of rows, is `deadline_exceeded`.
    */
   wordToPdf(input: WordToPdfInput, options?: CallOptions): Promise<FileResult<WordToPdfOutput>> {
     return this.runForFile<WordToPdfOutput>({"name":"word-to-pdf","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);

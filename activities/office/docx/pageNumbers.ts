@@ -1,0 +1,57 @@
+/** What a field shows of a page number or of a number of pages, if LibreOffice cannot show it by a field of its own. */
+export interface PageNumber {
+  /** The number: of the page, of the pages of the document, or of those of the section. */
+  of: 'PAGE' | 'NUMPAGES' | 'SECTIONPAGES';
+  /** What is added to it. */
+  offset: number;
+  /** Format: roman, Roman, alphabetic or Alphabetic (ECMA-376-1, 17.16.4.3.1), or zeros for as many digits at least; '' for plain numbers. */
+  format: string;
+}
+
+/** Prefix of the name of the document property as which forkServer.py recognizes such a field. */
+const PREFIX = '_pages';
+const SWITCHES = String.raw`((?:\s*\\[*#]\s*(?:"[^"]*"|[^\s"\\]+))*)\s*$`;
+const NUMBER = /^\s*(NUMPAGES|SECTIONPAGES|DOCPROPERTY\s+"?Pages"?(?=\s|$))/i;
+const DIRECT = new RegExp(NUMBER.source + SWITCHES, 'i');
+/** A formula with a nested field in braces, such as = {NUMPAGES} - 1. */
+const FORMULA = new RegExp(
+  String.raw`^\s*=\s*\{\s*(PAGE|NUMPAGES|SECTIONPAGES)\b[^{}]*\}\s*(?:([+-])\s*(\d{1,4}))?${SWITCHES}`,
+  'i',
+);
+/** Longer instructions are none of these, and would make the patterns slow. */
+const MAX_LENGTH = 200;
+const FORMAT = /\\\*\s*"?(roman|alphabetic)\b/i;
+const ZEROS = /\\#\s*"?(0+)(?=["\s]|$)/;
+
+function formatOf(switches: string): string {
+  const name = FORMAT.exec(switches)?.[1];
+  if (name === undefined) return ZEROS.exec(switches)?.[1] ?? '';
+  // The first letter decides on the letters of the number.
+  return name.charAt(0) + name.slice(1).toLowerCase();
+}
+
+const kindOf = (name: string): PageNumber['of'] =>
+  /^PAGE$/i.test(name) ? 'PAGE' : /^SECTIONPAGES$/i.test(name) ? 'SECTIONPAGES' : 'NUMPAGES';
+
+/**
+ * Reads the instruction of a field that shows a number of pages or computes with one page number.
+ *
+ * @param instruction with nested fields in braces
+ * @returns null for other fields, and for a number of pages that LibreOffice shows as Word does
+ */
+export function readPageNumber(instruction: string): PageNumber | null {
+  if (instruction.length > MAX_LENGTH) return null;
+  const formula = FORMULA.exec(instruction);
+  if (formula !== null) {
+    const [, name = '', sign = '', digits = '0', switches = ''] = formula;
+    return { of: kindOf(name), offset: Number(sign + digits), format: formatOf(switches) };
+  }
+  const [, name, switches = ''] = DIRECT.exec(instruction) ?? [];
+  if (name === undefined) return null;
+  const format = formatOf(switches);
+  return /^NUMPAGES$/i.test(name) && format === '' ? null : { of: kindOf(name), offset: 0, format };
+}
+
+/** Returns the instruction of a field that forkServer.py replaces by the number. */
+export const markerOf = ({ of, offset, format }: PageNumber): string =>
+  `DOCPROPERTY "${PREFIX} ${of} ${offset} ${format}"`;
