@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { DocumentType } from './types.ts';
@@ -82,9 +81,11 @@ export function createOfficeProcess(channel: Duplex, ready: Promise<void>): Offi
     async end() {
       if (!isReady) channel.destroy();
       if (channel.closed) return;
+      // `once` of node:events would reject when the process ends before it has read the document.
+      const closed = new Promise<void>((resolve) => channel.once('close', resolve));
       channel.end();
       channel.resume();
-      await once(channel, 'close');
+      await closed;
     },
   };
 
