@@ -20,6 +20,8 @@ export interface PreparedDocument {
   families: string[] | null;
   /** The characters beyond ASCII that it shows. */
   characters: string[];
+  /** Number of rows of its longest table; 0 for types of which they are not counted. */
+  rows: number;
 }
 
 /** inspect-document has counted the parts and their sizes. */
@@ -59,6 +61,7 @@ export default async function prepareDocument({
     bytes: null,
     embedded: [],
     text: null,
+    rows: 0,
     ...prepared,
     families: prepared.families?.slice(0, MAX_FAMILIES) ?? null,
     characters: charactersOf(prepared.text ?? null),
@@ -77,11 +80,12 @@ async function prepare(type: DocumentType, bytes: Buffer): Promise<Partial<Prepa
     const parts = new Map([['mimetype', Buffer.from('application/vnd.oasis.opendocument.text')]]);
     return { ...found, bytes: zip.withParts(parts) };
   }
-  const { changed, embedded, text, families } = await readDocument(zip);
+  const { changed, embedded, text, families, rows } = await readDocument(zip);
   return {
     bytes: changed.size === 0 ? null : zip.withParts(changed),
     embedded: embedded.map(({ bookmark, filter, bytes: content }) => ({ bookmark, filter, bytes: content })),
     text,
     families,
+    rows,
   };
 }

@@ -16,6 +16,8 @@ const MARGIN_MS = 1000;
 /** Maximum numbers of fonts and characters in the output. */
 const MAX_FONTS = 50;
 const MAX_CHARACTERS = 100;
+/** Number of rows of a table above which it is named as the reason of a conversion that takes too long. */
+const LONG_TABLE = 1000;
 
 export const resource = office;
 
@@ -40,10 +42,12 @@ export async function run(
     maxBytes: DOCUMENT_BYTES,
   });
   const prepared = await offload<typeof prepareDocument>('prepare-document', { bytes }, limits);
-  const { type, text, families } = prepared;
+  const { type, text, families, rows } = prepared;
   const name = suggestFileName(source, type.extension, 'document');
   const document = { ...prepared, bytes: prepared.bytes ?? bytes, name, families: families ?? [] };
-  const { pdf, fonts, undrawable } = await resource.convert(document, limits);
+  const { pdf, fonts, undrawable } = await resource
+    .convert(document, limits)
+    .catch((error: unknown) => explainTimeout(error, rows));
   const textCheck =
     text === null
       ? null
@@ -57,6 +61,16 @@ export async function run(
     replacedFonts: families === null ? null : findReplaced(pdf, families, fonts).slice(0, MAX_FONTS),
     undrawnCharacters: undrawable.slice(0, MAX_CHARACTERS),
   };
+}
+
+/** Names a long table as the reason of a timeout, because the time that LibreOffice takes for one grows with the square of its rows. */
+function explainTimeout(error: unknown, rows: number): never {
+  if (error instanceof ServiceError && error.code === 'deadline_exceeded' && rows > LONG_TABLE)
+    throw new ServiceError('deadline_exceeded', {
+      detail: `The document was not converted in time. It has a table of ${rows} rows, and twice as many rows take up to four times as long: divide it into several, with text between them.`,
+      cause: error,
+    });
+  throw error;
 }
 
 /** Returns the part of the output about the text. @throws ServiceError unsupported_source when the PDF lacks words */

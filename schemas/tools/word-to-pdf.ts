@@ -20,7 +20,7 @@ export default defineTool({
     'widths where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe UI, Consolas and ' +
     'others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts` lists them. A PDF that makes the response larger ' +
     'than 50 MB is `output_too_large`; a document that is not converted within 60 s, such as one with a table of thousands of rows, is ' +
-    '`deadline_exceeded`.',
+    '`deadline_exceeded`; the error then says how many rows the table has.',
   price: 15,
   pool: 'heavy',
   limits: { workMs: 60_000, attempts: 2 },

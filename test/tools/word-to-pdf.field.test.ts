@@ -375,3 +375,18 @@ test.serial('a document of which words would be lost is refused', async (t) => {
   t.is(await codeOf(() => refused), 'unsupported_source');
   t.false(existsSync(join(folder, 'lost.docx.pdf')));
 });
+
+test.serial('a timeout of a document with a long table says how long the table is', async (t) => {
+  const row = `<w:tr><w:tc>${paragraph('cell')}</w:tc></w:tr>`;
+  const table = (rows: number) =>
+    `<w:tbl><w:tblGrid><w:gridCol w:w="3000"/></w:tblGrid>${row.repeat(rows)}</w:tbl>${paragraph('After')}`;
+  const hurried: Office = {
+    ...resource,
+    convert: (document, limits) => resource.convert(document, { ...limits, deadline: Date.now() }),
+  };
+  const code = 'deadline_exceeded';
+  const timedOut = (rows: number) =>
+    convert(makeDocx({ body: table(1) + table(rows) }), `${rows}.docx`, hurried);
+  await t.throwsAsync(timedOut(1200), { code, message: /a table of 1200 rows/ });
+  await t.throwsAsync(timedOut(20), { code, message: /^((?!rows).)*$/ });
+});

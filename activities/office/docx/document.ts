@@ -17,6 +17,8 @@ export interface WordDocument {
   text: SourceText;
   /** The font families that it asks for. */
   families: string[];
+  /** Number of rows of its longest table. */
+  rows: number;
 }
 
 /** Maximum size in bytes of an embedded document. */
@@ -27,11 +29,17 @@ const DEPTH = 2;
 /** Types of relationships to parts with text. */
 const WITH_TEXT = new Set(['header', 'footer', 'footnotes', 'endnotes']);
 
-/** Finds the headers, footers and notes that are shown, by the references in the document and by its settings. */
+/**
+ * Finds the headers, footers and notes that are shown, by the references in the document and by its settings, and the number of rows
+ * of its longest table.
+ */
 function readReferences(xml: string, settings: string) {
   const notes = { footnotes: new Set<string>(), endnotes: new Set<string>() };
   const running: string[] = [];
   let sections = 0;
+  /** Numbers of rows of the tables that are open. */
+  const tables: number[] = [];
+  let rows = 0;
   let hasTitlePage = /<\w+:evenAndOddHeaders\b/.test(settings);
   scanXml(xml, {
     open({ name, attributes }) {
@@ -39,13 +47,18 @@ function readReferences(xml: string, settings: string) {
       if (name === 'w:footnoteReference') notes.footnotes.add(id);
       if (name === 'w:endnoteReference') notes.endnotes.add(id);
       if (name === 'w:sectPr') sections += 1;
+      if (name === 'w:tbl') tables.push(0);
+      if (name === 'w:tr') tables.push((tables.pop() ?? 0) + 1);
       if (sections !== 1) return;
       if (/^w:(?:header|footer)Reference$/.test(name) && attributes['w:type'] === 'default')
         running.push(attributes['r:id'] ?? '');
       if (name === 'w:titlePg' && !/^(?:0|false|off)$/.test(attributes['w:val'] ?? '')) hasTitlePage = true;
     },
+    close(name) {
+      if (name === 'w:tbl') rows = Math.max(rows, tables.pop() ?? 0);
+    },
   });
-  return { notes, running: hasTitlePage ? [] : running };
+  return { notes, running: hasTitlePage ? [] : running, rows };
 }
 
 /**
@@ -61,7 +74,7 @@ export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
   const xml = await readXml(zip, main);
   const styles = await readXml(zip, partOf('styles'));
   const hidden = hiddenStyles(styles);
-  const { notes, running } = readReferences(xml, await readXml(zip, partOf('settings')));
+  const { notes, running, rows } = readReferences(xml, await readXml(zip, partOf('settings')));
 
   const changed = new Map<string, Buffer>();
   const text: SourceText = { sure: [], loose: [] };
@@ -113,7 +126,7 @@ export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
   }
   const shown = [...text.sure, ...text.loose].join('\n');
   const families = fontNames(parts, styles, await readXml(zip, partOf('theme')), shown);
-  return { changed, embedded, text, families };
+  return { changed, embedded, text, families, rows };
 }
 
 /** Reads the embedded documents (altChunk) of a part by the ids of their relationships. */

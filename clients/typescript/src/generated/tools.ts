@@ -406,7 +406,8 @@ export abstract class ToolMethods {
    * where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe
    * UI, Consolas and others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts`
    * lists them. A PDF that makes the response larger than 50 MB is `output_too_large`; a document that
-   * is not converted within 60 s, such as one with a table of thousands of rows, is `deadline_exceeded`.
+   * is not converted within 60 s, such as one with a table of thousands of rows, is `deadline_exceeded`;
+   * the error then says how many rows the table has.
    */
   wordToPdf(input: WordToPdfInput, options?: CallOptions): Promise<FileResult<WordToPdfOutput>> {
     return this.runForFile<WordToPdfOutput>({"name":"word-to-pdf","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);
