@@ -6,6 +6,7 @@ import {
   proxyActivities,
   proxyLocalActivities,
   setHandler,
+  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Pool } from '../schemas/pools.ts';
@@ -28,7 +29,8 @@ export interface AccountJobsActivities {
   /**
    * Returns the jobs of an account that may start now, the oldest first, and the rows that may start in chunks, which older
    * histories do not have. `running` and `chunks` are those that run, which bounds the number of the others in each pool; those of
-   * `running` that have `ended` are returned, `without` are not. Deletes the histories of `forgotten` from Temporal.
+   * `running` that have `ended` are returned, `without` are not. Deletes the histories of `forgotten` from Temporal. `isUnfinished`: many
+   * rows of a batch are to be cancelled or counted, of which this step has done a part.
    */
   nextJobs(
     accountId: string,
@@ -36,7 +38,7 @@ export interface AccountJobsActivities {
     without: string[],
     forgotten: string[],
     chunks: RowChunk[],
-  ): Promise<{ jobs: QueuedJob[]; ended: string[]; chunks?: RowChunk[] }>;
+  ): Promise<{ jobs: QueuedJob[]; ended: string[]; chunks?: RowChunk[]; isUnfinished?: boolean }>;
 }
 
 /** The activity of pools with a lane of fast tools. */
@@ -60,6 +62,8 @@ const DRAIN_MS = 30_000;
 const CHUNK_TIMEOUT = '60s';
 /** As that of tools, see `callTool.ts`. */
 const HEARTBEAT_TIMEOUT = '10s';
+/** Milliseconds between the parts of a step that concerns many rows. */
+const BETWEEN_PARTS_MS = 10;
 /** Milliseconds between checks of the jobs that a previous run has started, whose end is not reported to this run. */
 const INHERITED_CHECK_MS = 60_000;
 
@@ -152,7 +156,9 @@ export async function accountJobs(
       }
     for (const job of next.jobs) void run(job);
     for (const chunk of next.chunks ?? []) void runChunk(chunk);
-    if (isInherited.size > 0) await condition(() => hasChanged, INHERITED_CHECK_MS);
+    // The timer ends the workflow task, so that the orchestrator serves other accounts between the parts.
+    if (next.isUnfinished) await sleep(BETWEEN_PARTS_MS);
+    else if (isInherited.size > 0) await condition(() => hasChanged, INHERITED_CHECK_MS);
     else if (running.size + chunks.size > 0) await condition(() => hasChanged);
     else if (!(await condition(() => hasChanged, IDLE_MS))) return;
   }

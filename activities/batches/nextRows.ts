@@ -5,8 +5,11 @@ import type { BatchRows, QueuedRow } from '../../store/batches/batchRows.ts';
 import type { QueuedJob } from '../../store/jobs/jobs.ts';
 import type { RowChunk } from '../../workflows/accountJobs.ts';
 
-/** Milliseconds that a step may take for many rows at once; below the timeout of the activity. The sweeper continues. */
-export const STEP_MS = 6000;
+/**
+ * Milliseconds in which a step begins to cancel or count further rows. A step is part of a workflow task, which keeps one of the few
+ * slots of the orchestrator for as long, and the queue starts nothing of the account meanwhile.
+ */
+const STEP_MS = 1000;
 
 interface Dependencies {
   batches: Pick<Batches, 'openOf' | 'pause' | 'end'>;
@@ -26,14 +29,14 @@ export interface NextRows {
    * @param room number of jobs and chunks that may start in each pool
    * @param started jobs that were started and may run, alone or in a chunk, of which none is returned
    * @param withChunk pools in which a chunk of the account runs; there is one at a time
-   * @returns the rows that run alone, and those that run in chunks
+   * @returns the rows that run alone, those that run in chunks, and whether rows are left to cancel or to count
    */
   next(
     accountId: string,
     room: ReadonlyMap<Pool, number>,
     started: readonly string[],
     withChunk: readonly Pool[],
-  ): Promise<{ alone: QueuedJob[]; chunks: RowChunk[] }>;
+  ): Promise<{ alone: QueuedJob[]; chunks: RowChunk[]; isUnfinished: boolean }>;
 }
 
 /** Returns the rows at the beginning whose prices fit together. */
@@ -65,17 +68,17 @@ export function createNextRows({ batches, rows, count, cancelWaiting }: Dependen
     return inPools.flat().sort((a, b) => a.row - b.row);
   }
 
-  /** Returns the rows that the limit of the batch permits, and pauses it if it permits none. */
+  /** Returns the rows that the limit of the batch permits, and pauses it if it permits none. Null: rows are left to count. */
   async function withinCredits(
     batch: BatchDoc,
     maxCredits: number,
     candidates: readonly QueuedRow[],
     started: readonly string[],
     until: number,
-  ): Promise<QueuedRow[]> {
+  ): Promise<QueuedRow[] | null> {
     // In this order: a row that ends in between counts twice, and never not at all.
     const committed = await rows.committed(batch, started);
-    if (!(await count(batch._id, until))) return [];
+    if (!(await count(batch._id, until))) return null;
     const now = (await batches.openOf(batch.accountId)).find(({ _id }) => _id === batch._id);
     if (now === undefined) return [];
     const chosen = fitting(candidates, maxCredits - now.credits - committed);
@@ -91,6 +94,7 @@ export function createNextRows({ batches, rows, count, cancelWaiting }: Dependen
       const withChunk = new Set(chunkPools);
       const alone: QueuedJob[] = [];
       const chunks: RowChunk[] = [];
+      let isUnfinished = false;
       /** Adds a chunk for each pool of these rows, unless one runs there. */
       const addChunks = (batchId: string, chosen: readonly Pick<QueuedRow, 'id' | 'pool'>[]): void => {
         for (const [pool, inPool] of Map.groupBy(chosen, (row) => row.pool)) {
@@ -102,11 +106,20 @@ export function createNextRows({ batches, rows, count, cancelWaiting }: Dependen
       };
       for (const batch of await batches.openOf(accountId)) {
         addChunks(batch._id, await rows.leftInChunks(batch, started));
-        if (batch.state === 'cancelling' && !(await cancelWaiting(batch, until))) continue;
+        if (batch.state === 'cancelling' && !(await cancelWaiting(batch, until))) {
+          isUnfinished = true;
+          continue;
+        }
         const { maxCredits } = batch;
-        let next = batch.state === 'running' ? await waiting(batch, left, started, withChunk) : [];
-        if (maxCredits !== null && next.length > 0)
-          next = await withinCredits(batch, maxCredits, next, started, until);
+        const found = batch.state === 'running' ? await waiting(batch, left, started, withChunk) : [];
+        const next =
+          maxCredits !== null && found.length > 0
+            ? await withinCredits(batch, maxCredits, found, started, until)
+            : found;
+        if (next === null) {
+          isUnfinished = true;
+          continue;
+        }
         addChunks(
           batch._id,
           next.filter(({ inChunk }) => inChunk),
@@ -116,10 +129,11 @@ export function createNextRows({ batches, rows, count, cancelWaiting }: Dependen
           left.set(job.pool, (left.get(job.pool) ?? 0) - 1);
           alone.push(job);
         }
-        if (next.length === 0 && !(await rows.hasOpen(batch)) && (await count(batch._id, until)))
-          await batches.end(batch);
+        if (next.length > 0 || (await rows.hasOpen(batch))) continue;
+        if (await count(batch._id, until)) await batches.end(batch);
+        else isUnfinished = true;
       }
-      return { alone, chunks };
+      return { alone, chunks, isUnfinished };
     },
   };
 }

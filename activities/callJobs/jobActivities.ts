@@ -136,6 +136,7 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
       return {
         jobs: [...single, ...rows.alone],
         chunks: rows.chunks,
+        isUnfinished: rows.isUnfinished,
         ended: running.map(({ id }) => id).filter((id) => !open.has(id)),
       };
     },
