@@ -27,6 +27,9 @@ import type { FastLane } from './pools.ts';
 /** Time limit in milliseconds for the start of a workflow. After it, the API process starts the workflow itself. */
 const START_MS = 2000;
 
+/** Milliseconds after a call in which its caller can be expected to send the next one. */
+const NEXT_CALL_MS = 1000;
+
 interface Waiting {
   /** The latest answer of the call's tool. */
   answer?: ToolAnswer;
@@ -39,6 +42,7 @@ interface Waiting {
  */
 function createResultWatch() {
   const waiting = new Map<string, Waiting>();
+  let lastEnd = Number.NEGATIVE_INFINITY;
 
   /** Returns the result of a call; null once it is clear that the call ends in another way, or the signal aborts. */
   function resultOf(callId: string, gone: AbortSignal): Promise<CallResult | null> {
@@ -48,6 +52,7 @@ function createResultWatch() {
     waiting.set(callId, own);
     gone.addEventListener('abort', () => resolve(null), { once: true });
     return promise.finally(() => {
+      lastEnd = performance.now();
       if (waiting.get(callId) === own) waiting.delete(callId);
     });
   }
@@ -74,7 +79,10 @@ function createResultWatch() {
       return settled;
     };
 
-  return { resultOf, watchTool, watchSettle };
+  /** Whether calls run, or one has ended in the last second. */
+  const runsCalls = (): boolean => waiting.size > 0 || performance.now() - lastEnd < NEXT_CALL_MS;
+
+  return { resultOf, watchTool, watchSettle, runsCalls };
 }
 
 /**
@@ -118,7 +126,7 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
     interceptors: { workflow: [traceWorkflowStarts] },
   });
   store.onEvents((accountId) => startDispatch(client, accountId).catch(onError));
-  const { resultOf, watchTool, watchSettle } = createResultWatch();
+  const { resultOf, watchTool, watchSettle, runsCalls } = createResultWatch();
   const { reserve, settle } = createLedgerActivities(ledger);
   const reservations = createEarlyReservations(ledger);
   return {
@@ -136,6 +144,7 @@ export async function createFastLane(core: WorkerCore, pool: Pool): Promise<Fast
           ledger,
           receiptKeys,
           limit: env.RATE_LIMIT,
+          runsCalls,
           startCallback: (id, accountId) => startCallback(client, id, accountId),
           startDispatch: (accountId) => startDispatch(client, accountId),
           onError,

@@ -36,6 +36,8 @@ export interface RowServices {
   receiptKeys: Pick<ReceiptKeys, 'digestKeysOf'>;
   /** Null: the installation has no limits. */
   limit: RateLimit | null;
+  /** Whether this process runs synchronous calls, or has run one a moment ago. */
+  runsCalls(): boolean;
   startCallback(id: string, accountId: string): Promise<void>;
   /** Starts the dispatch of events that a charge has fired. */
   startDispatch(accountId: string): Promise<void>;

@@ -1,4 +1,6 @@
-import { heartbeat, log } from '@temporalio/activity';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cancellationSignal, heartbeat, log } from '@temporalio/activity';
+import { createFairSemaphore } from '../../platform/semaphores.ts';
 import { isPauseReason } from '../../schemas/batches.ts';
 import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import { createBatches } from '../../store/batches/batches.ts';
@@ -19,6 +21,8 @@ import { createRowSteps } from './rowSteps.ts';
 const CHUNK_MS = 1000;
 /** Number of rows that share the commands of MongoDB; no more than the ledger takes in one update. */
 const GROUP_ROWS = 100;
+/** The same while synchronous calls run, which then never wait long for a core or for the disk. */
+export const ROWS_BESIDE_CALLS = 25;
 const HEARTBEAT_MS = 2000;
 
 /**
@@ -36,6 +40,7 @@ export function createRunRows(services: RowServices, tools: ToolActivities): Row
     services.startCallback(id, accountId).catch(services.onError);
   });
   const rowSteps = createRowSteps({ store, jobs, batches, rows, inputs });
+  const besideCalls = createFairSemaphore(1);
   const groups = createRowGroups({ services, tools, jobs, rows, storage, inputs, rowSteps });
 
   /** Stops a batch whose rows may not run now. Those that have begun still run. */
@@ -44,6 +49,19 @@ export function createRunRows(services: RowServices, tools: ToolActivities): Row
     if (refusal === null) return;
     if (isPauseReason(refusal.code)) await batches.pause(batch._id, refusal.code, null);
     else await batches.cancel(batch._id);
+  }
+
+  /** Runs a group when no other group runs beside calls, and then leaves the process to the calls for as long as it took. */
+  async function runBesideCalls(
+    batch: BatchDoc,
+    key: ApiKeyDoc | null,
+    ids: readonly string[],
+  ): Promise<void> {
+    const signal = cancellationSignal();
+    using _turn = await besideCalls.acquire(batch.accountId, signal);
+    const began = performance.now();
+    await groups.finish(batch.accountId, await groups.reserve(batch, key, ids));
+    await sleep(Math.min(performance.now() - began, CHUNK_MS), undefined, { signal });
   }
 
   /**
@@ -61,8 +79,15 @@ export function createRunRows(services: RowServices, tools: ToolActivities): Row
     let finishing = Promise.resolve();
     try {
       // The first group runs however late it is, so that each chunk moves on.
-      for (let start = 0; start < ids.length && (start === 0 || Date.now() < until); start += GROUP_ROWS) {
+      for (let start = 0; start < ids.length && (start === 0 || Date.now() < until); ) {
+        if (services.runsCalls()) {
+          await finishing;
+          await runBesideCalls(batch, key, ids.slice(start, start + ROWS_BESIDE_CALLS));
+          start += ROWS_BESIDE_CALLS;
+          continue;
+        }
         const reserved = await groups.reserve(batch, key, ids.slice(start, start + GROUP_ROWS));
+        start += GROUP_ROWS;
         await finishing;
         finishing = groups.finish(batch.accountId, reserved);
         // Reported by the next `await`.

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import test from 'ava';
+import { ROWS_BESIDE_CALLS } from '../../activities/batches/runRows.ts';
 import { RUNNING_JOBS } from '../../activities/callJobs/jobActivities.ts';
 import { type BatchRow, MAX_OPEN_BATCHES } from '../../schemas/batches.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
@@ -357,6 +358,39 @@ test('a batch of rows that run together can be paused and cancelled between them
   t.true(await isSettled(account, rows, ended));
   const manifest = await (await batches.request(`/${id}/manifest`)).json();
   t.like(manifest, { rows, charged, refused: 0, cancelled, credits: charged });
+});
+
+test('few rows run at the same time while another account calls', async (t) => {
+  const rows = 300;
+  const [owner, other] = [await makeAccount(stack, rows), await makeAccount(stack, 1_000_000)];
+  const batches = batchesOf(owner, stack.baseUrl);
+  let isOver = false;
+  const call = async () => (await other.call('hash-text', { text: 'beside' })).arrayBuffer();
+  await call();
+  const callers = Array.from({ length: 3 }, async () => {
+    while (!isOver) await call();
+  });
+  let most = 0;
+  try {
+    const { id: batchId } = await batches.create({ tool: 'hash-text', inputs: texts(rows) });
+    await until('the rows have ended', async () => {
+      const byState = await store.jobs
+        .aggregate<{ _id: string; count: number }>([
+          { $match: { batchId } },
+          { $group: { _id: '$state', count: { $sum: 1 } } },
+        ])
+        .toArray();
+      const count = (state: string) => byState.find(({ _id }) => _id === state)?.count ?? 0;
+      most = Math.max(most, count('running'));
+      return count('succeeded') === rows;
+    });
+    t.true(await isSettled(owner, rows, await batches.reached(batchId)));
+  } finally {
+    isOver = true;
+    await Promise.all(callers);
+  }
+  t.true(most > 0);
+  t.true(most <= ROWS_BESIDE_CALLS, `${most} rows ran at the same time`);
 });
 
 test('with onEmptyBalance: stop, the other rows are cancelled', async (t) => {
