@@ -5,7 +5,6 @@ import { describeBlocks, measure } from './blockFeatures.ts';
 import { divide } from './blocks.ts';
 import { chooseForType } from './chooseForType.ts';
 import { describeContext } from './contextFeatures.ts';
-import type { Forest } from './forest.ts';
 import { readMetadataText } from './metadataText.ts';
 import { type Model, type PageType, readModel } from './model.ts';
 import { expandNoscript } from './noscript.ts';
@@ -35,6 +34,8 @@ const softmax = (values: readonly number[]): number[] => {
   const sum = powers.reduce((total, power) => total + power, 0);
   return powers.map((power) => power / sum);
 };
+
+const logistic = (value: number): number => 1 / (1 + Math.exp(-value));
 
 function calibrate(points: Model['calibration'], expected: number): number {
   const above = points.findIndex(([x]) => x >= expected);
@@ -74,11 +75,13 @@ export function findContent(page: LoadedPage): Content {
   model ??= readModel();
   const { index, blocks, boxes, measures, data, features, rows, families } = describe(page);
   const { words } = measures;
-  const pageRow = Float32Array.from(features);
-  const types = softmax(model.types.map((forest) => forest(pageRow)));
-  const first = evaluate(model.first, [rows], [pageRow, types], blocks.length);
+  const pageExample = { count: 1, tables: [], constants: features };
+  const types = softmax(model.types.map((forest) => forest(pageExample)[0] ?? 0));
+  const { length: count } = blocks;
+  const constants = [...features, ...types];
+  const first = model.first({ count, tables: [rows], constants }).map(logistic);
   const context = describeContext(words, first, families);
-  const second = evaluate(model.second, [rows, context], [pageRow, types], blocks.length);
+  const second = model.second({ count, tables: [rows, context], constants }).map(logistic);
   const pageType = PAGE_TYPES[types.indexOf(Math.max(...types))] ?? 'article';
   const { kept: chosen, expected } = chooseForType(blocks, words, second, pageType);
   const kept = pageType === 'article' ? withoutTeasers(blocks, boxes, measures, chosen) : chosen;
@@ -90,37 +93,4 @@ export function findContent(page: LoadedPage): Content {
     texts: new Set(kept.flatMap((index) => blocks[index]?.nodes ?? [])),
     extra,
   };
-}
-
-/**
- * Returns the probability of each block.
- *
- * @param rows tables of features with a row for each block
- * @param constants features of the page, which follow those of the block
- */
-function evaluate(
-  forest: Forest,
-  rows: readonly Float32Array[],
-  constants: readonly ArrayLike<number>[],
-  count: number,
-): Float64Array {
-  const chances = new Float64Array(count);
-  const widths = rows.map(({ length }) => length / Math.max(1, count));
-  const row = new Float32Array(
-    [...widths, ...constants.map(({ length }) => length)].reduce((sum, width) => sum + width, 0),
-  );
-  const [blockWidth = 0] = widths;
-  let end = blockWidth;
-  for (const values of constants) {
-    row.set(values, end);
-    end += values.length;
-  }
-  for (let index = 0; index < count; index++) {
-    for (const [table, values] of rows.entries()) {
-      const width = widths[table] ?? 0;
-      row.set(values.subarray(index * width, (index + 1) * width), table === 0 ? 0 : end);
-    }
-    chances[index] = 1 / (1 + Math.exp(-forest(row)));
-  }
-  return chances;
 }

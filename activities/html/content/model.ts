@@ -27,30 +27,18 @@ export interface Model {
 }
 
 const TYPE_FEATURES = PAGE_TYPES.map((type) => `type.${type}`);
-/** Columns of the rows that the forests for blocks get. */
-const COLUMNS: readonly string[] = [
-  ...BLOCK_FEATURES,
-  ...PAGE_FEATURES,
-  ...TYPE_FEATURES,
-  ...CONTEXT_FEATURES,
-];
-
-const columnsOf = (names: readonly string[], all: readonly string[]): number[] =>
-  names.map((name) => {
-    const column = all.indexOf(name);
-    if (column < 0) throw new Error(`The model needs the feature ${name}`);
-    return column;
-  });
+/** Features that the forests for blocks get, in their order. */
+const FIRST_COLUMNS = [...BLOCK_FEATURES, ...PAGE_FEATURES, ...TYPE_FEATURES];
+const SECOND_COLUMNS = [...BLOCK_FEATURES, ...CONTEXT_FEATURES, ...PAGE_FEATURES, ...TYPE_FEATURES];
 
 /** Reads the model that `train.py` made. */
 export function readModel(): Model {
   const stored: StoredModel = JSON.parse(readFileSync(new URL('model.json', import.meta.url), 'utf8'));
-  const blockColumns = columnsOf(stored.features.block, COLUMNS);
-  const pageColumns = columnsOf(stored.features.page, PAGE_FEATURES);
+  const { block, page } = stored.features;
   return {
-    first: readForest(stored.first, blockColumns),
-    second: readForest(stored.second, blockColumns),
-    types: stored.types.map((forest) => readForest(forest, pageColumns)),
+    first: readForest(stored.first, block, FIRST_COLUMNS),
+    second: readForest(stored.second, block, SECOND_COLUMNS),
+    types: stored.types.map((forest) => readForest(forest, page, PAGE_FEATURES)),
     calibration: stored.calibration,
   };
 }
