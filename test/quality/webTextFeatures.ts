@@ -19,7 +19,7 @@ for (const name of readdirSync(join(folder, 'dev/ground-truth')).sort()) {
   const line = {
     ...{ id, url, type, want: wanted, page: features },
     texts: blocks.map(({ text }) => text),
-    fam: FAMILIES.map((family) => [...(families.get(family) ?? [])]),
+    fam: FAMILIES.map((family) => [...families[family]]),
   };
   writeSync(pagesFile, `${JSON.stringify(line)}\n`);
 }

@@ -1,5 +1,8 @@
 import type { Block, Box } from './blocks.ts';
-import { FAMILIES, type Families } from './contextFeatures.ts';
+import { countCharacters, type TextCounts } from './characters.ts';
+import type { Families } from './contextFeatures.ts';
+import { PHRASE_NAMES } from './phrases.ts';
+import { createTextReader, type TextFeatures } from './textFeatures.ts';
 import { createSubjectReader, SUBJECT_NAMES } from './vocabulary.ts';
 
 /** Sums over all blocks before an index, so that the sum over a range is one subtraction. */
@@ -10,6 +13,8 @@ interface Sums {
 }
 
 export interface Measures {
+  /** The same object for equal texts. */
+  counts: readonly TextCounts[];
   words: number[];
   /** Share of the characters that are inside links. */
   linkShare: number[];
@@ -18,7 +23,6 @@ export interface Measures {
   prose: boolean[];
 }
 
-const WORD = /[\p{L}\p{N}_]+/gu;
 const MIN_PROSE_WORDS = 10;
 const MAX_PROSE_LINKS = 0.35;
 const FAR = 20;
@@ -27,9 +31,18 @@ const MIN_CORE_WORDS = 40;
 const HEADING = /^h[1-6]$/;
 
 export function measure(blocks: readonly Block[]): Measures {
-  const words = blocks.map(({ text }) => text.match(WORD)?.length ?? 0);
+  const known = new Map<string, TextCounts>();
+  const counts = blocks.map(({ text }) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const made = countCharacters(text);
+    known.set(text, made);
+    return made;
+  });
+  const words = counts.map((count) => count.words);
   const linkShare = blocks.map(({ linked, text }) => Math.min(1, linked / text.length));
   return {
+    counts,
     words,
     linkShare,
     linked: linkShare.map((share) => share > 0.7),
@@ -42,35 +55,6 @@ export function measure(blocks: readonly Block[]): Measures {
   };
 }
 
-const TEXTS: Readonly<Record<string, RegExp>> = {
-  legal: /©|\(c\) ?(?:19|20)\d\d|all rights reserved|copyright|terms (?:of|and)|privacy policy/i,
-  consent: /cookies?\b|consent|gdpr|personal data/i,
-  signup:
-    /subscribe|newsletter|sign[ -]?up|log ?in|sign ?in|register|e-?mail address|your (?:e-?mail|inbox)|create (?:an )?account|unsubscribe/i,
-  more: /^(?:read|see|view|show|load|learn|find out|discover|browse) ?(?:more|all|full|less)|^more\b|read more$|continue reading|view all|see all/i,
-  related:
-    /related|you (?:may|might) (?:also )?(?:like|enjoy|be interested)|recommended|popular|trending|similar|latest (?:news|posts|articles|stories)|recent(?:ly)? (?:posts|viewed|articles)|more (?:from|stories|articles|in|on)|also (?:bought|viewed|like)|up next|read next|don.t miss/i,
-  share: /^share\b|facebook|twitter|linkedin|pinterest|whatsapp|tweet|copy link|follow us|\bprint\b/i,
-  comments: /\bcomments?\b|leave a reply|post a comment|\breply\b|responses?\b/i,
-  thread:
-    /\b(?:joined|posts|messages|location|member|likes|reactions?|quote|reply|upvote|downvote|solved|accepted|views|edited|said|wrote)\b/i,
-  cart: /add to (?:cart|bag|basket|wishlist)|buy now|in stock|out of stock|sold out|quantity|checkout|shipping|delivery|pick ?up|returns?\b|financing|per month|klarna|afterpay/i,
-  filter: /filter|sort by|refine|\bresults?\b|items? per page|showing \d|clear all|apply/i,
-  price: /(?:[$€£¥₹]|\b(?:usd|eur|gbp|rs\.?))\s?\d|\d\s?(?:€|£|kr\b|zł|usd\b|eur\b)/i,
-  rating: /\d(?:\.\d)? (?:out of|\/) ?\d|\bstars?\b|\breviews?\b|\bratings?\b|[★☆]/i,
-  date: /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\b(?:19|20)\d\d\b|\d (?:min|hour|day|week|month|year)s?\b/i,
-  byline:
-    /^by\b|written by|author|posted by|published|updated|last modified|min(?:ute)? read|edited by|reviewed by/i,
-  home: /^(?:home|menu|search|close|back|skip to|next|previous|prev|top|back to top|toggle|open|login|account|help|contact|about|faqs?|cart)\b/i,
-  ad: /advertis|sponsored|affiliate|promot|% off|\bdeal\b|coupon|free trial|commission/i,
-  caption: /photo|image|credit|getty|shutterstock|courtesy|source:|figure|\bfig\b|unsplash|reuters|\bafp\b/i,
-  cta: /^(?:get started|learn more|contact|book|request|try|start|download|buy|shop|sign|join|get|schedule|explore|watch|apply|donate|call)\b/i,
-  edit: /^\[?(?:edit|source|view source|copy|improve|report|permalink|link|history|expand|collapse)\b|was this (?:page|article)? ?helpful|edit (?:this )?page|on this page|table of contents|in this article/i,
-  about:
-    /description|overview|details|features|specification|about (?:this|the)|key|highlights|benefits|ingredients|dimensions|materials?|what.s (?:included|in the box)/i,
-  question: /\?$|^(?:how|what|why|when|where|can|do|does|is|are|should)\b/i,
-};
-const TEXT_NAMES = Object.keys(TEXTS);
 const HEADINGS = [
   'related',
   'comments',
@@ -83,9 +67,6 @@ const HEADINGS = [
   'cart',
   'more',
 ] as const;
-/** Longest text that is searched for phrases of a page's furniture. */
-const MAX_PHRASE = 160;
-
 const TAGS: Readonly<Record<string, RegExp>> = {
   p: /^p$/,
   h1: /^h1$/,
@@ -125,6 +106,15 @@ const AROUND = [
   'p',
 ] as const;
 const LEVELS = [1, 2, 3, 4, 6, 8] as const;
+const STEPS = [-3, -2, -1, 1, 2, 3];
+const WINDOWS = [5, 12];
+const HEADING_PHRASES = HEADINGS.map((name) => PHRASE_NAMES.indexOf(name));
+const TAGS_AROUND = AROUND.length;
+const SUBJECTS = SUBJECT_NAMES.length;
+/** More than the number of blocks, to write two indices as one number. */
+const PAIR = 2 ** 15;
+/** More than the number of elements, likewise. */
+const GROUP = 2 ** 20;
 
 export const BLOCK_FEATURES = [
   'words',
@@ -153,7 +143,7 @@ export const BLOCK_FEATURES = [
   ...Object.keys(TAGS).map((name) => `is.${name}`),
   ...AROUND.map((name) => `in.${name}`),
   ...SUBJECT_NAMES.map((name) => `named.${name}`),
-  ...TEXT_NAMES.map((name) => `says.${name}`),
+  ...PHRASE_NAMES.map((name) => `says.${name}`),
   ...LEVELS.flatMap((level) =>
     ['share', 'links', 'prose', 'blocks', 'mean'].map((name) => `up${level}.${name}`),
   ),
@@ -189,7 +179,7 @@ export const BLOCK_FEATURES = [
   'part.links',
   'part.prose',
   'part.blocks',
-  ...[-3, -2, -1, 1, 2, 3].flatMap((step) => ['words', 'links', 'same'].map((name) => `near${step}.${name}`)),
+  ...STEPS.flatMap((step) => ['words', 'links', 'same'].map((name) => `near${step}.${name}`)),
   'around5.words',
   'around5.links',
   'around12.words',
@@ -224,14 +214,59 @@ interface Part {
   links: number;
   prose: number;
   blocks: number;
+  /** Logarithm of the number of blocks. */
+  size: number;
 }
 
-/** Key of blocks that a template made alike: tags and classes of the innermost elements. */
-function kinOf(box: Box): string {
-  let key = '';
-  for (let at: Box | null = box, level = 0; at !== null && level < 4; at = at.parent, level++)
-    key += `${at.signature}>`;
-  return key;
+const NO_PART: Part = { words: 0, share: 0, links: 0, prose: 0, blocks: 0, size: 0 };
+const NO_COUNTS: TextCounts = { words: 0, commas: 0, sentences: 0, digits: 0, upper: 0 };
+
+const AROUND_INDEX = new Map<string, number>(AROUND.map((name, index) => [name, index]));
+const tagAround = (name: string): number => AROUND_INDEX.get(name) ?? TAGS_AROUND;
+
+/** Creates a function that returns 1 for each group of tags that has a tag, and 0 for the others. */
+function createTagReader(): (name: string) => readonly number[] {
+  const known = new Map<string, readonly number[]>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const made = Object.values(TAGS).map((pattern) => (pattern.test(name) ? 1 : 0));
+    known.set(name, made);
+    return made;
+  };
+}
+
+/** Copies the distances of the element around, each larger by one. */
+function further(distances: Uint8Array, size: number, index: number, parent: Box | null): void {
+  const to = index * size;
+  if (parent === null) distances.fill(FAR, to, to + size);
+  else
+    for (let at = 0, from = parent.index * size; at < size; at++)
+      distances[to + at] = Math.min(FAR, (distances[from + at] ?? FAR) + 1);
+}
+
+/** Creates a function that numbers keys in the order of their first use. */
+function createNumbering<K>(): (key: K) => number {
+  const numbers = new Map<K, number>();
+  return (key) => {
+    const known = numbers.get(key);
+    if (known !== undefined) return known;
+    numbers.set(key, numbers.size);
+    return numbers.size - 1;
+  };
+}
+
+/** Creates a function that numbers the elements that a template made alike: by tags and classes of the innermost four. */
+function createKinReader(boxes: readonly Box[]): (box: Box) => number {
+  const numberSignature = createNumbering<string>();
+  const numberKin = createNumbering<string>();
+  const signatures = Int32Array.from(boxes, ({ signature }) => numberSignature(signature));
+  return (box) => {
+    let key = '';
+    for (let at: Box | null = box, level = 0; at !== null && level < 4; at = at.parent, level++)
+      key += `${signatures[at.index]}>`;
+    return numberKin(key);
+  };
 }
 
 /**
@@ -261,53 +296,36 @@ export function describeBlocks(
       links: between(sums.linked, start, end) / Math.max(1, words),
       prose: between(sums.prose, start, end) / Math.max(1, words),
       blocks: end - start,
+      size: Math.log1p(end - start),
     };
   };
-  const parts = new Map<Box, Part>();
-  const partOf = (box: Box): Part => {
-    const known = parts.get(box);
-    if (known !== undefined) return known;
-    const part = range(box.start, box.end);
-    parts.set(box, part);
-    return part;
-  };
+  const parts = boxes.map(({ start, end }) => range(start, end));
+  const partOf = ({ index }: Box): Part => parts[index] ?? NO_PART;
 
   // Distances to the nearest element around, by subject of its names and by tag.
   const subjectsOf = createSubjectReader();
-  const named = new Map<Box, Uint8Array>();
-  const around = new Map<Box, Uint8Array>();
-  const further = (from: Uint8Array | undefined, size: number): Uint8Array => {
-    const made = new Uint8Array(size).fill(FAR);
-    if (from !== undefined) for (let at = 0; at < size; at++) made[at] = Math.min(FAR, (from[at] ?? FAR) + 1);
-    return made;
-  };
-  const children = new Map<Box, Box[]>();
-  for (const box of boxes) {
-    const names = further(box.parent === null ? undefined : named.get(box.parent), SUBJECT_NAMES.length);
-    const { name } = box.element;
+  const named = new Uint8Array(boxes.length * SUBJECTS);
+  const around = new Uint8Array(boxes.length * TAGS_AROUND);
+  for (const { index, parent, element } of boxes) {
+    further(named, SUBJECTS, index, parent);
+    further(around, TAGS_AROUND, index, parent);
+    const { name, attribs } = element;
     // The root elements' names describe the page, not a part of it.
-    if (name !== 'body' && name !== 'html') for (const subject of subjectsOf(box.element)) names[subject] = 0;
-    named.set(box, names);
-    const tags = further(box.parent === null ? undefined : around.get(box.parent), AROUND.length);
-    const tag = AROUND.findIndex((it) => it === name || it === box.element.attribs.role);
-    if (tag >= 0) tags[tag] = 0;
-    if (name === 'ol') tags[AROUND.indexOf('ul')] = 0;
-    around.set(box, tags);
-    if (box.parent !== null) {
-      const siblings = children.get(box.parent);
-      if (siblings === undefined) children.set(box.parent, [box]);
-      else siblings.push(box);
-    }
+    if (name !== 'body' && name !== 'html')
+      for (const subject of subjectsOf(element)) named[index * SUBJECTS + subject] = 0;
+    const tag = Math.min(tagAround(name), tagAround(attribs.role ?? ''));
+    if (tag < TAGS_AROUND) around[index * TAGS_AROUND + tag] = 0;
+    if (name === 'ol') around[index * TAGS_AROUND + tagAround('ul')] = 0;
   }
 
   // Consent dialogs and footers can have more prose than the content.
   const core = new Float64Array(last + 1);
-  const outside = (['nav', 'footer', 'dialog'] as const).map((tag) => AROUND.indexOf(tag));
+  const outside = (['nav', 'footer', 'dialog'] as const).map(tagAround);
   const consent = SUBJECT_NAMES.indexOf('consent');
   for (const [index, { box }] of blocks.entries()) {
-    const tags = around.get(box);
     const isContent =
-      (named.get(box)?.[consent] ?? FAR) === FAR && outside.every((tag) => (tags?.[tag] ?? FAR) === FAR);
+      named[box.index * SUBJECTS + consent] === FAR &&
+      outside.every((tag) => around[box.index * TAGS_AROUND + tag] === FAR);
     core[index + 1] =
       (core[index] ?? 0) + (isContent && measures.prose[index] === true ? (measures.words[index] ?? 0) : 0);
   }
@@ -317,53 +335,44 @@ export function describeBlocks(
     const sum = (core[last] ?? 0) > MIN_CORE_WORDS ? core : sums.words;
     const wanted = share * (sum[last] ?? 0);
     const path: Box[] = [];
-    let candidates: readonly Box[] = boxes.filter(({ parent }) => parent === null);
-    for (;;) {
-      const next = candidates.find(({ start, end }) => between(sum, start, end) >= wanted);
-      if (next === undefined) return path;
-      path.push(next);
-      candidates = children.get(next) ?? [];
-    }
+    for (const box of boxes)
+      if (box.parent === (path.at(-1) ?? null) && between(sum, box.start, box.end) >= wanted) path.push(box);
+    return path;
+  };
+  const flagged = (path: Iterable<Box>): Uint8Array => {
+    const flags = new Uint8Array(boxes.length);
+    for (const { index } of path) flags[index] = 1;
+    return flags;
   };
   const cores = [0.5, 0.8].map((share) => {
     const path = pathToCore(share);
-    return { path: new Set(path), center: path.at(-1) };
+    return { path: flagged(path), center: path.at(-1) };
   });
 
-  /** Number of blocks with a text, and of those before the current one. */
-  const copies = new Map<string, number>();
-  const shown = new Map<string, number>();
-  const kins = new Map<string, { count: number; words: number; linked: number }>();
-  const kinKeys = blocks.map(({ box }) => kinOf(box));
-  for (const [index, { text }] of blocks.entries()) {
-    copies.set(text, (copies.get(text) ?? 0) + 1);
-    const key = kinKeys[index] ?? '';
-    const kin = kins.get(key) ?? { count: 0, words: 0, linked: 0 };
+  const readText = createTextReader(title, summary);
+  const texts = blocks.map(({ text }, index) => readText(text, measures.counts[index] ?? NO_COUNTS));
+  /** Number of blocks before the current one with the same text. */
+  const shown = new Map<TextFeatures, number>();
+  const kinOf = createKinReader(boxes);
+  const kinIds = Int32Array.from(blocks, ({ box }) => kinOf(box));
+  const kins: { count: number; words: number; linked: number }[] = [];
+  for (const [index, id] of kinIds.entries()) {
+    kins[id] ??= { count: 0, words: 0, linked: 0 };
+    const kin = kins[id];
     kin.count++;
     kin.words += measures.words[index] ?? 0;
     kin.linked += (measures.words[index] ?? 0) * (measures.linkShare[index] ?? 0);
-    kins.set(key, kin);
   }
-  const titleWords = new Set(title.toLowerCase().match(WORD));
-  const summaryWords = new Set(summary.toLowerCase().match(WORD));
-  const overlap = (text: string, words: ReadonlySet<string>): number => {
-    if (words.size === 0 || text.length > 600) return 0;
-    const own = text.toLowerCase().match(WORD) ?? [];
-    return own.length === 0
-      ? 0
-      : own.filter((word) => words.has(word)).length / Math.max(own.length, Math.min(8, words.size));
-  };
 
-  const tagOf = (index: number): string => blocks[index]?.box.element.name ?? '';
   const headingLevel = blocks.map(({ box }) => {
     for (let at: Box | null = box, level = 0; at !== null && level < 4; at = at.parent, level++)
       if (HEADING.test(at.element.name)) return Number(at.element.name.slice(1));
     return 0;
   });
   const firstH1 = headingLevel.indexOf(1);
-  const h1Box = blocks[firstH1]?.box;
-  const h1Path = new Set<Box>();
-  for (let at: Box | null = h1Box ?? null; at !== null; at = at.parent) h1Path.add(at);
+  const toH1: Box[] = [];
+  for (let at: Box | null = blocks[firstH1]?.box ?? null; at !== null; at = at.parent) toH1.push(at);
+  const h1Path = flagged(toH1);
   const partEnd = new Int32Array(blocks.length).fill(last);
   {
     const open: number[] = [];
@@ -374,99 +383,83 @@ export function describeBlocks(
       open.push(index);
     }
   }
-  const says = blocks.map(({ text }) =>
-    TEXT_NAMES.map((name) => (text.length <= MAX_PHRASE && TEXTS[name]?.test(text) ? 1 : 0)),
-  );
   const priced = new Float64Array(last + 1);
-  const price = TEXT_NAMES.indexOf('price');
-  for (const [index, flags] of says.entries()) priced[index + 1] = (priced[index] ?? 0) + (flags[price] ?? 0);
+  const price = PHRASE_NAMES.indexOf('price');
+  for (const [index, { phrases }] of texts.entries())
+    priced[index + 1] = (priced[index] ?? 0) + (phrases[price] ?? 0);
   const pricesOf = ({ start, end }: Box): number => between(priced, start, end);
   const proseAfter = new Int32Array(blocks.length).fill(FAR * 5);
   for (let index = last - 1; index >= 0; index--)
     proseAfter[index] =
       measures.prose[index] === true ? 0 : Math.min(FAR * 5, (proseAfter[index + 1] ?? FAR * 5) + 1);
 
-  const families = new Map(FAMILIES.map((name) => [name, new Int32Array(blocks.length)]));
-  const numbers = new Map<string, number>();
-  const numberOf = (key: string): number => {
-    const number = numbers.get(key) ?? numbers.size;
-    numbers.set(key, number);
-    return number;
-  };
-  const join = (name: (typeof FAMILIES)[number], index: number, key: string): void => {
-    const members = families.get(name);
-    if (members !== undefined) members[index] = numberOf(key);
-  };
-  const rangeKey = ({ start, end }: Box): string => `${start} ${end}`;
+  const tagFlags = createTagReader();
+  const numberRange = createNumbering<number>();
+  const numberGroup = createNumbering<number>();
+  const rangeIds = Int32Array.from(boxes, ({ start, end }) => numberRange(start * PAIR + end));
+  const rangeOf = ({ index }: Box): number => rangeIds[index] ?? 0;
+  const up1 = new Int32Array(last);
+  const up3 = new Int32Array(last);
+  const up6 = new Int32Array(last);
+  const groups = new Int32Array(last);
+  const headings = new Int32Array(last);
 
-  const flagsOf = new Map<string, number[]>();
-  const tagFlags = (name: string): number[] => {
-    const flags = flagsOf.get(name) ?? Object.values(TAGS).map((pattern) => (pattern.test(name) ? 1 : 0));
-    flagsOf.set(name, flags);
-    return flags;
-  };
   let at = 0;
   let heading = -1;
   let proseBefore = FAR * 5;
-  const pushAll = (values: ArrayLike<number>): void => {
-    rows.set(values, at);
-    at += values.length;
-  };
-  const push = (...values: number[]): void => pushAll(values);
-  for (const [index, { box, text, linked, links }] of blocks.entries()) {
+  for (let index = 0; index < last; index++) {
+    const block = blocks[index];
+    const own = texts[index];
+    if (block === undefined || own === undefined) break;
+    const { box, text, linked, links } = block;
     const words = measures.words[index] ?? 0;
-    const count = copies.get(text) ?? 1;
-    const seen = shown.get(text) ?? 0;
-    shown.set(text, seen + 1);
+    const counts = measures.counts[index] ?? NO_COUNTS;
+    const seen = shown.get(own) ?? 0;
+    if (own.copies > 1) shown.set(own, seen + 1);
     if ((headingLevel[index] ?? 0) > 0) heading = index;
     proseBefore = measures.prose[index] === true ? 0 : proseBefore + 1;
-    push(
-      words,
-      text.length,
-      text.length / Math.max(1, words),
-      Math.min(1, linked / text.length),
-      links,
-      (text.match(/[,;:，、]/g) ?? []).length,
-      (text.match(/[.!?。]["”’)]?(?:\s|$)/g) ?? []).length,
-      /[.!?:…。]["”’)]?$/.test(text) ? 1 : 0,
-      (text.match(/\d/g) ?? []).length / text.length,
-      (text.match(/\p{Lu}/gu) ?? []).length / text.length,
-      /^\p{Ll}/u.test(text) ? 1 : 0,
-      box.hidden ? 1 : 0,
-      count,
-      seen,
-      overlap(text, titleWords),
-      overlap(text, summaryWords),
-      (text.match(/cookie|consent|partner|personal data/gi) ?? []).length / Math.max(1, words),
-      box.images,
-      index / last,
-      (sums.words[index] ?? 0) / total,
-      box.depth,
-      Math.log1p(index),
-      Math.log1p(last - index),
-    );
+    rows[at++] = words;
+    rows[at++] = text.length;
+    rows[at++] = text.length / Math.max(1, words);
+    rows[at++] = Math.min(1, linked / text.length);
+    rows[at++] = links;
+    rows[at++] = counts.commas;
+    rows[at++] = counts.sentences;
+    rows[at++] = own.ends;
+    rows[at++] = own.digits;
+    rows[at++] = own.upper;
+    rows[at++] = own.first;
+    rows[at++] = box.hidden ? 1 : 0;
+    rows[at++] = own.copies;
+    rows[at++] = seen;
+    rows[at++] = own.title;
+    rows[at++] = own.meta;
+    rows[at++] = own.cookies;
+    rows[at++] = box.images;
+    rows[at++] = index / last;
+    rows[at++] = (sums.words[index] ?? 0) / total;
+    rows[at++] = box.depth;
+    rows[at++] = Math.log1p(index);
+    rows[at++] = Math.log1p(last - index);
     const { name } = box.element;
-    pushAll(tagFlags(name));
-    pushAll(around.get(box) ?? []);
-    pushAll(named.get(box) ?? []);
-    pushAll(says[index] ?? []);
-    let up: Box | null = box;
+    for (const flag of tagFlags(name)) rows[at++] = flag;
+    for (let tag = 0; tag < TAGS_AROUND; tag++) rows[at++] = around[box.index * TAGS_AROUND + tag] ?? FAR;
+    for (let subject = 0; subject < SUBJECTS; subject++)
+      rows[at++] = named[box.index * SUBJECTS + subject] ?? FAR;
+    for (const flag of own.phrases) rows[at++] = flag;
+    let up = box;
     let level = 0;
     for (const wanted of LEVELS) {
-      while (level < wanted && up !== null) {
-        if (up.parent === null) break;
-        up = up.parent;
-        level++;
-      }
-      const part: Part = partOf(up ?? box);
-      if (wanted === 1 || wanted === 3 || wanted === 6) join(`up${wanted}`, index, rangeKey(up ?? box));
-      push(
-        part.share,
-        part.links,
-        part.prose,
-        Math.log1p(part.blocks),
-        part.words / Math.max(1, part.blocks),
-      );
+      for (; level < wanted && up.parent !== null; level++) up = up.parent;
+      if (wanted === 1) up1[index] = rangeOf(up);
+      else if (wanted === 3) up3[index] = rangeOf(up);
+      else if (wanted === 6) up6[index] = rangeOf(up);
+      const part = partOf(up);
+      rows[at++] = part.share;
+      rows[at++] = part.links;
+      rows[at++] = part.prose;
+      rows[at++] = part.size;
+      rows[at++] = part.words / Math.max(1, part.blocks);
     }
     let [item, itemLevel, outer, outerLevel] = [box, -1, box, -1];
     level = 0;
@@ -475,35 +468,33 @@ export function describeBlocks(
       if (itemLevel < 0 && it.element.name !== 'p' && partOf(it).blocks > 1) [item, itemLevel] = [it, level];
       if (outerLevel < 0 || it.repeats > 5) [outer, outerLevel] = [it, level];
     }
-    join('group', index, `${rangeKey(item.parent ?? item)} ${item.repeats}`);
-    join('kin', index, kinKeys[index] ?? '');
-    join('part', index, `${heading}`);
+    const list = item.parent ?? item;
+    groups[index] = numberGroup(rangeOf(list) * GROUP + item.repeats);
+    headings[index] = heading + 1;
     const itemPart = partOf(item);
-    const group = partOf(item.parent ?? item);
-    const outerPart = partOf(outer);
-    push(
-      itemLevel,
-      Math.log1p(item.repeats),
-      itemPart.words,
-      itemPart.links,
-      item.images,
-      pricesOf(item),
-      group.share,
-      group.links,
-      group.prose,
-      (item.parent ?? item).images / Math.max(1, item.repeats),
-      pricesOf(item.parent ?? item) / Math.max(1, item.repeats),
-      outerLevel,
-      Math.log1p(outer.repeats),
-      outerPart.words,
-      partOf(outer.parent ?? outer).share,
-    );
+    const group = partOf(list);
+    rows[at++] = itemLevel;
+    rows[at++] = Math.log1p(item.repeats);
+    rows[at++] = itemPart.words;
+    rows[at++] = itemPart.links;
+    rows[at++] = item.images;
+    rows[at++] = pricesOf(item);
+    rows[at++] = group.share;
+    rows[at++] = group.links;
+    rows[at++] = group.prose;
+    rows[at++] = list.images / Math.max(1, item.repeats);
+    rows[at++] = pricesOf(list) / Math.max(1, item.repeats);
+    rows[at++] = outerLevel;
+    rows[at++] = Math.log1p(outer.repeats);
+    rows[at++] = partOf(outer).words;
+    rows[at++] = partOf(outer.parent ?? outer).share;
     for (const { path, center } of cores) {
-      let [child, steps]: [Box, number] = [box, 0];
-      for (; !path.has(child) && child.parent !== null; child = child.parent) steps++;
-      // The element below the path on the way to the block.
-      let below = box;
-      while (below.parent !== null && below.parent !== child && below !== child) below = below.parent;
+      // The innermost element around on the path, and the one below it on the way to the block.
+      let [child, below, steps]: [Box, Box, number] = [box, box, 0];
+      for (; path[child.index] === 0 && child.parent !== null; child = child.parent) {
+        below = child;
+        steps++;
+      }
       const part = partOf(below);
       const inside = center !== undefined && index >= center.start && index < center.end;
       const away =
@@ -512,56 +503,59 @@ export function describeBlocks(
           : index < center.start
             ? index - center.start
             : index - center.end + 1;
-      push(
-        inside ? 1 : 0,
-        steps,
-        (center?.depth ?? 0) - child.depth,
-        part.share,
-        part.links,
-        part.prose,
-        center === undefined ? 0 : (index - center.start) / Math.max(1, center.end - center.start),
-        Math.sign(away) * Math.log1p(Math.abs(away)),
-      );
+      rows[at++] = inside ? 1 : 0;
+      rows[at++] = steps;
+      rows[at++] = (center?.depth ?? 0) - child.depth;
+      rows[at++] = part.share;
+      rows[at++] = part.links;
+      rows[at++] = part.prose;
+      rows[at++] = center === undefined ? 0 : (index - center.start) / Math.max(1, center.end - center.start);
+      rows[at++] = Math.sign(away) * Math.log1p(Math.abs(away));
     }
-    {
+    if (firstH1 < 0) {
+      rows[at++] = -1;
+      rows[at++] = -1;
+      rows[at++] = -1;
+      rows[at++] = 0;
+    } else {
       let [meeting, steps]: [Box, number] = [box, 0];
-      for (; !h1Path.has(meeting) && meeting.parent !== null; meeting = meeting.parent) steps++;
-      const distance = firstH1 < 0 ? 0 : index - firstH1;
-      push(
-        firstH1 < 0 ? -1 : Math.sign(distance),
-        firstH1 < 0 ? -1 : partOf(meeting).share,
-        firstH1 < 0 ? -1 : steps,
-        Math.sign(distance) * Math.log1p(Math.abs(distance)),
-      );
+      for (; h1Path[meeting.index] === 0 && meeting.parent !== null; meeting = meeting.parent) steps++;
+      const distance = index - firstH1;
+      rows[at++] = Math.sign(distance);
+      rows[at++] = partOf(meeting).share;
+      rows[at++] = steps;
+      rows[at++] = Math.sign(distance) * Math.log1p(Math.abs(distance));
     }
-    {
-      const own = heading >= 0 ? says[heading] : undefined;
-      push(heading < 0 ? -1 : index - heading, headingLevel[heading] ?? 0, measures.linkShare[heading] ?? 0);
-      for (const it of HEADINGS) push(own?.[TEXT_NAMES.indexOf(it)] ?? 0);
-      const part = heading < 0 ? range(0, last) : range(heading, partEnd[heading] ?? last);
-      push(part.words, part.links, part.prose, Math.log1p(part.blocks));
-    }
-    for (const step of [-3, -2, -1, 1, 2, 3]) {
+    const said = texts[heading]?.phrases;
+    rows[at++] = heading < 0 ? -1 : index - heading;
+    rows[at++] = headingLevel[heading] ?? 0;
+    rows[at++] = measures.linkShare[heading] ?? 0;
+    for (const phrase of HEADING_PHRASES) rows[at++] = said?.[phrase] ?? 0;
+    const section = heading < 0 ? range(0, last) : range(heading, partEnd[heading] ?? last);
+    rows[at++] = section.words;
+    rows[at++] = section.links;
+    rows[at++] = section.prose;
+    rows[at++] = section.size;
+    for (const step of STEPS) {
       const near = index + step;
       const exists = near >= 0 && near < last;
-      push(
-        exists ? (measures.words[near] ?? 0) : -1,
-        measures.linkShare[near] ?? -1,
-        exists && tagOf(near) === name && kinKeys[near] === kinKeys[index] ? 1 : 0,
-      );
+      rows[at++] = exists ? (measures.words[near] ?? 0) : -1;
+      rows[at++] = exists ? (measures.linkShare[near] ?? -1) : -1;
+      rows[at++] = exists && kinIds[near] === kinIds[index] ? 1 : 0;
     }
-    for (const size of [5, 12]) {
-      const part = range(Math.max(0, index - size), Math.min(last, index + size + 1));
-      push(part.words, part.links);
+    for (const size of WINDOWS) {
+      const [start, end] = [Math.max(0, index - size), Math.min(last, index + size + 1)];
+      const inWindow = between(sums.words, start, end);
+      rows[at++] = inWindow;
+      rows[at++] = between(sums.linked, start, end) / Math.max(1, inWindow);
     }
-    push(Math.min(FAR * 5, proseBefore), proseAfter[index] ?? 0);
-    const kin = kins.get(kinKeys[index] ?? '');
-    push(
-      Math.log1p(kin?.count ?? 0),
-      (kin?.words ?? 0) / Math.max(1, kin?.count ?? 0),
-      (kin?.linked ?? 0) / Math.max(1, kin?.words ?? 0),
-      (kin?.words ?? 0) / total,
-    );
+    rows[at++] = Math.min(FAR * 5, proseBefore);
+    rows[at++] = proseAfter[index] ?? 0;
+    const kin = kins[kinIds[index] ?? 0];
+    rows[at++] = Math.log1p(kin?.count ?? 0);
+    rows[at++] = (kin?.words ?? 0) / Math.max(1, kin?.count ?? 0);
+    rows[at++] = (kin?.linked ?? 0) / Math.max(1, kin?.words ?? 0);
+    rows[at++] = (kin?.words ?? 0) / total;
   }
-  return { rows, families };
+  return { rows, families: { kin: kinIds, part: headings, up1, up3, up6, group: groups } };
 }

@@ -3,6 +3,8 @@ import { displayOf } from '../visibility.ts';
 
 /** An element of a page with the range of blocks that it contains. */
 export interface Box {
+  /** Position among all boxes, which are in document order. */
+  index: number;
   element: Element;
   parent: Box | null;
   depth: number;
@@ -103,6 +105,7 @@ export function divide(root: ParentNode): { blocks: Block[]; boxes: Box[] } {
     }
     const { block, rendered, visible } = displayOf(element, null);
     const box: Box = {
+      index: boxes.length,
       element,
       parent,
       depth: (parent?.depth ?? -1) + 1,

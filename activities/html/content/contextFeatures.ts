@@ -1,10 +1,10 @@
 import { chooseBlocks } from './chooseBlocks.ts';
 
-/** Sets of blocks that belong together, as one number for each block. */
-export type Families = ReadonlyMap<string, Int32Array>;
-
-/** Names of the sets, in the order of their features. */
+/** Names of the sets of blocks that belong together, in the order of their features. */
 export const FAMILIES = ['kin', 'part', 'up1', 'up3', 'up6', 'group'] as const;
+
+/** Sets of blocks that belong together, as one number for each block. No number is much larger than that of elements. */
+export type Families = Readonly<Record<(typeof FAMILIES)[number], Int32Array>>;
 const NEAR = [-2, -1, 1, 2];
 const AROUND = [4, 12, 40];
 
@@ -44,17 +44,17 @@ export function describeContext(
   const mean = (start: number, end: number): number =>
     ((sum[end] ?? 0) - (sum[start] ?? 0)) / Math.max(1, (total[end] ?? 0) - (total[start] ?? 0));
   const familyMeans = FAMILIES.map((name) => {
-    const members = families.get(name) ?? new Int32Array(length);
-    const sums = new Map<number, { sum: number; total: number }>();
+    const members = families[name];
+    const size = members.reduce((most, family) => Math.max(most, family), 0) + 1;
+    const sums = new Float64Array(size);
+    const totals = new Float64Array(size);
     for (const [index, family] of members.entries()) {
-      const entry = sums.get(family) ?? { sum: 0, total: 0 };
-      entry.sum += (weights[index] ?? 1) * (chances[index] ?? 0);
-      entry.total += weights[index] ?? 1;
-      sums.set(family, entry);
+      sums[family] = (sums[family] ?? 0) + (weights[index] ?? 1) * (chances[index] ?? 0);
+      totals[family] = (totals[family] ?? 0) + (weights[index] ?? 1);
     }
     return (index: number): number => {
-      const entry = sums.get(members[index] ?? 0);
-      return entry === undefined ? 0 : entry.sum / entry.total;
+      const family = members[index] ?? 0;
+      return (sums[family] ?? 0) / (totals[family] ?? 1);
     };
   });
   const { kept, expected } = chooseBlocks(words, chances);
