@@ -10,7 +10,12 @@ export interface MarkdownOptions {
   keeps?: (text: Text) => boolean;
   /** Paragraphs that follow. */
   extra?: readonly string[];
+  /** Number of code points that are needed. What is beyond them may be missing, and may be wrong. */
+  limit?: number;
 }
+
+/** Code points beyond the limit that depend on what follows: the end of a block, or of a word that the limit cuts. */
+const MARGIN = 1000;
 
 const isRule = (node: RootContent | undefined): boolean => node?.type === 'thematicBreak';
 
@@ -20,9 +25,9 @@ const isRule = (node: RootContent | undefined): boolean => node?.type === 'thema
  */
 export function toMarkdown(
   nodes: readonly ChildNode[],
-  { base, keeps = () => true, extra = [] }: MarkdownOptions,
+  { base, keeps = () => true, extra = [], limit = Infinity }: MarkdownOptions,
 ): string {
-  const tree = createTreeReader({ base, keeps })(nodes);
+  const tree = createTreeReader({ base, keeps, limit: limit + MARGIN })(nodes);
   // Rules that separated what is left out separate nothing.
   const kept = tree.filter((node, index) => !isRule(node) || (index > 0 && !isRule(tree[index - 1])));
   while (isRule(kept.at(-1))) kept.pop();

@@ -38,14 +38,15 @@ function partOf(loaded: LoadedPage, content: ScrapeInput['content']): Part {
       pageType: null,
       confidence: null,
       text: pageText(loaded),
-      markdown: () => toMarkdown(body, { base }),
+      markdown: () => toMarkdown(body, { base, limit: TEXT_CODE_POINTS }),
     };
   const { pageType, confidence, texts, extra } = findContent(loaded);
   return {
     pageType,
     confidence,
     text: [textOf(loaded, texts), ...extra].filter((text) => text !== '').join('\n\n'),
-    markdown: () => toMarkdown(body, { base, keeps: (text) => texts.has(text), extra }),
+    markdown: () =>
+      toMarkdown(body, { base, keeps: (text) => texts.has(text), extra, limit: TEXT_CODE_POINTS }),
   };
 }
 

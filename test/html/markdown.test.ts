@@ -2,7 +2,7 @@ import test from 'ava';
 import { loadPage } from '../../activities/html/load.ts';
 import { toMarkdown } from '../../activities/html/markdown.ts';
 
-function markdown(html: string): string {
+function markdown(html: string, limit?: number): string {
   const bytes = Buffer.from(`<!doctype html><body>${html}`);
   const page = loadPage({
     url: 'https://site.test/dir/page',
@@ -10,7 +10,10 @@ function markdown(html: string): string {
     contentType: 'text/html; charset=utf-8',
     bytes,
   });
-  return toMarkdown(page.$('body').contents().toArray(), { base: page.base });
+  return toMarkdown(page.$('body').contents().toArray(), {
+    base: page.base,
+    ...(limit !== undefined && { limit }),
+  });
 }
 
 const CASES: [name: string, html: string, wanted: string][] = [
@@ -196,4 +199,45 @@ test('Markdown takes time in proportion to the page', (t) => {
     const text = markdown(unit.repeat(20_000));
     t.true(text.length < 20_000 * 40, unit);
   }
+});
+
+const many = (count: number, make: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => make(index)).join('');
+const LONG: [name: string, html: string][] = [
+  [
+    'paragraphs',
+    many(400, (index) => `<h2>Part ${index}</h2><p>The <b>boats</b> of day ${index} leave.</p><hr>`),
+  ],
+  [
+    'a list',
+    `<ul>${many(400, (index) => `<li><a href="/${index}">Boat ${index}</a><p>It leaves.</p></li>`)}</ul>`,
+  ],
+  [
+    'a list with a rule',
+    `<ul>${many(400, (index) => `<li>${index === 399 ? '<hr>' : ''}Boat ${index}</li>`)}</ul>`,
+  ],
+  [
+    'nested lists',
+    `<ol>${many(99, (index) => `<li>Pier ${index}<ul>${many(9, (at) => `<li>Boat ${at}</li>`)}</ul></li>`)}</ol>`,
+  ],
+  ['a table', `<table>${many(400, (index) => `<tr><td>${index}<td>${'x'.repeat(index)}</tr>`)}</table>`],
+  [
+    'a link with a heading at its end',
+    `<a href="/">${many(400, (index) => `<p>Boat ${index} leaves.</p>`)}<h2>Boats</h2></a>`,
+  ],
+  ['emoji', many(400, () => `<p>${'⛵🛥'.repeat(9)}</p>`)],
+  ['code', many(99, (index) => `<pre>${`\n\n  let boat = ${index};`.repeat(9)}</pre>`)],
+  ['one line', many(900, (index) => `<b>Boat ${index}</b> leaves.<br><br>`)],
+];
+for (const [name, html] of LONG)
+  test(`the beginning of a long page is that of its whole Markdown: ${name}`, (t) => {
+    const limit = 3000;
+    const whole = [...markdown(html)];
+    const part = [...markdown(html, limit)];
+    t.true(whole.length > limit + 100);
+    t.is(part.slice(0, limit + 100).join(''), whole.slice(0, limit + 100).join(''));
+  });
+test('the rest of a long page is not read', (t) => {
+  const html = many(9000, (index) => `<p>Boat ${index} leaves.</p>`);
+  t.true(markdown(html, 3000).length < markdown(html).length / 10);
 });

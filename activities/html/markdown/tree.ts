@@ -22,6 +22,8 @@ export interface TreeOptions {
   base: string;
   /** Whether a text belongs to the content. */
   keeps: (text: Text) => boolean;
+  /** Number of code points of Markdown after which the rest of the nodes is not read. */
+  limit: number;
 }
 
 /** Elements without content for a reader of text. */
@@ -57,6 +59,8 @@ interface State {
   strong: boolean;
   emphasis: boolean;
   deleted: boolean;
+  /** Whether nodes are read beyond the limit, because what follows changes what precedes it. */
+  whole: boolean;
 }
 
 const OUTSIDE: State = {
@@ -66,6 +70,7 @@ const OUTSIDE: State = {
   strong: false,
   emphasis: false,
   deleted: false,
+  whole: false,
 };
 
 const isBlank = (nodes: readonly PhrasingContent[]): boolean =>
@@ -75,7 +80,15 @@ const isBlank = (nodes: readonly PhrasingContent[]): boolean =>
 export function createTreeReader({
   base,
   keeps,
+  limit,
 }: TreeOptions): (nodes: readonly ChildNode[]) => RootContent[] {
+  /** Least number of code points of the Markdown of what has been read: that of its characters without outer space. */
+  let written = 0;
+  const count = (value: string): void => {
+    if (written < limit) written += /[\ud800-\udfff]/.test(value) ? value.length / 2 : value.length;
+  };
+  const isEnough = ({ whole }: State): boolean => !whole && written >= limit;
+
   const shapes: Shapes = new Map();
   const holds = new Map<Element, boolean>();
 
@@ -90,6 +103,14 @@ export function createTreeReader({
     return found;
   };
   const texts = new Map<Element, boolean>();
+  const rules = new Map<Element, boolean>();
+  const hasRule = (element: Element): boolean => {
+    const known = rules.get(element);
+    if (known !== undefined) return known;
+    const found = element.children.some((child) => isTag(child) && (child.name === 'hr' || hasRule(child)));
+    rules.set(element, found);
+    return found;
+  };
   const hasText = (element: Element): boolean => {
     const known = texts.get(element);
     if (known !== undefined) return known;
@@ -213,7 +234,9 @@ export function createTreeReader({
       case 'samp':
       case 'tt': {
         const value = codeText(element).replaceAll(SPACE, ' ').trim();
-        if (value !== '' && hasKept(element)) made.push({ type: 'inlineCode', value });
+        if (value === '' || !hasKept(element)) break;
+        count(value);
+        made.push({ type: 'inlineCode', value });
         break;
       }
       default:
@@ -236,8 +259,11 @@ export function createTreeReader({
   const addPhrasing = (made: PhrasingContent[], nodes: readonly ChildNode[], state: State): void => {
     for (const node of nodes) {
       if (isText(node)) {
-        if (keeps(node)) made.push(...textNodes(node.data.replaceAll(SPACE, ' ')));
-        else if (/\s/.test(node.data)) made.push({ type: 'text', value: ' ' });
+        if (keeps(node)) {
+          const value = node.data.replaceAll(SPACE, ' ');
+          count(value.trim());
+          made.push(...textNodes(value));
+        } else if (/\s/.test(node.data)) made.push({ type: 'text', value: ' ' });
       } else if (isTag(node)) {
         const block = isBlock(node);
         // A block among inline content, as in a heading or a cell, begins a line.
@@ -260,6 +286,7 @@ export function createTreeReader({
 
   const codeBlock = (element: Element): BlockContent[] => {
     const value = codeText(element);
+    count(value.replaceAll(/\s+/g, ''));
     return value === '' ? [] : [{ type: 'code', lang: codeLanguage(element), value }];
   };
 
@@ -277,6 +304,8 @@ export function createTreeReader({
   const list = (element: Element, state: State): List[] => {
     const items: ListItem[] = [];
     for (const child of element.children) {
+      // An item that begins with a rule changes the marks of the whole list.
+      if (isEnough(state) && !hasRule(element)) break;
       if (!isTag(child)) continue;
       if (child.name === 'li') {
         const item = listItem(child, state);
@@ -307,7 +336,9 @@ export function createTreeReader({
   const cellOf = (element: Element | null): TableCell => ({
     type: 'tableCell',
     children:
-      element === null ? [] : lines(flow(element.children, { ...OUTSIDE, inHeading: element.name === 'th' })),
+      element === null
+        ? []
+        : lines(flow(element.children, { ...OUTSIDE, inHeading: element.name === 'th', whole: true })),
   });
   const table = (element: Element, state: State): RootContent[] => {
     if (!hasKept(element)) return [];
@@ -397,7 +428,11 @@ export function createTreeReader({
   /** Converts a link around blocks, such as a card: its first heading, or else its first paragraph, becomes the link. */
   const cardLink = (element: Element, state: State): RootContent[] => {
     const url = state.inLink ? null : resolveUrl(element.attribs.href, base);
-    const made = flow(element.children, { ...state, inLink: state.inLink || url !== null });
+    const made = flow(element.children, {
+      ...state,
+      inLink: state.inLink || url !== null,
+      whole: state.whole || url !== null,
+    });
     if (url === null) return made;
     const isText = (node: RootContent): node is Extract<RootContent, { type: 'heading' | 'paragraph' }> =>
       node.type === 'heading' ||
@@ -423,6 +458,7 @@ export function createTreeReader({
     for (const node of nodes) {
       if (isTag(node) && isBlock(node)) {
         endLine();
+        if (isEnough(state)) return;
         addBlock(made, node, state);
       } else line.push(node);
     }
