@@ -19,6 +19,21 @@ test('word boundaries follow the Unicode rules', (t) => {
   t.is(countWords(''), 0);
 });
 
+test('words of any script and punctuation are those of the segmenter of Unicode', (t) => {
+  const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
+  const pieces =
+    "boat boat's 3 1,000 3.14 a.b a..b _ a_b a:b e.g. x-ray , ' \" ! é e\u0301 \u0301 \u00a0 \u00ad \u200d 😀 🇩🇪 ภาษาไทย 日本語 カタカナ א 한국 １２ ’".split(
+      ' ',
+    );
+  for (const first of pieces)
+    for (const second of pieces)
+      for (const between of ['', ' ', '\n', '.', "'"]) {
+        const text = `${first}${between}${second}`;
+        const wanted = [...segmenter.segment(text)].filter(({ isWordLike }) => isWordLike === true);
+        t.is(countWords(text), wanted.length, JSON.stringify(text));
+      }
+});
+
 /** The signatures of HTML in the MIME Sniffing Standard, section 7.1, step 1, each followed by a space or `>`. */
 const SIGNATURES =
   '<!DOCTYPE HTML|<HTML|<HEAD|<SCRIPT|<IFRAME|<H1|<DIV|<FONT|<TABLE|<A|<STYLE|<TITLE|<B|<BODY|<BR|<P'.split(
