@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { ENGINE_VERSION, FiltersEngine, Request } from '@ghostery/adblocker';
 import type { HTTPRequest } from 'puppeteer';
 
@@ -18,6 +21,10 @@ export interface Ads {
 export const DEBIAN_LISTS = '/usr/share/chromium/extensions/ublock-origin/assets';
 /** Names of files in that package that are not lists of ads and trackers. */
 const OTHER_LISTS = /effective_tld_names|badlists|README|resources/;
+
+const BUILD_ENGINE = fileURLToPath(new URL('./buildAds.ts', import.meta.url));
+/** Time limit for building the filter engine, which takes 1 s on an idle machine. */
+const BUILD_MS = 60_000;
 
 const TYPES: Readonly<Record<string, Parameters<typeof Request.fromRawDetails>[0]['type']>> = {
   document: 'sub_frame',
@@ -51,6 +58,22 @@ export async function findLists(programs: string | null): Promise<string> {
   return isInstalled || programs === null ? DEBIAN_LISTS : join(programs, DEBIAN_LISTS);
 }
 
+/**
+ * Builds the filter engine for these lists in a process of its own, and writes it to a file. Building takes 100 MB, which V8 would
+ * keep for hours in a process that is mostly idle.
+ */
+async function buildEngine(path: string, files: readonly string[]): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  // Another worker may write the same file at the same time. The rename replaces the file atomically.
+  const draft = `${path}.${process.pid}`;
+  await promisify(execFile)(process.execPath, [BUILD_ENGINE, draft, ...files], {
+    env: {},
+    timeout: BUILD_MS,
+    killSignal: 'SIGKILL',
+  });
+  await rename(draft, path);
+}
+
 /** Reads the filter engine for these lists from the cache (10 ms), or builds and caches it (1 s). */
 async function openEngine(files: readonly string[], cache: string): Promise<FiltersEngine> {
   const key = createHash('sha256').update(`${ENGINE_VERSION}`);
@@ -59,19 +82,12 @@ async function openEngine(files: readonly string[], cache: string): Promise<Filt
     key.update(`${file} ${mtimeMs} ${size}\n`);
   }
   const path = join(cache, `ads-${key.digest('hex').slice(0, 16)}.bin`);
+  const read = async () => FiltersEngine.deserialize(await readFile(path));
   try {
-    return FiltersEngine.deserialize(await readFile(path));
+    return await read();
   } catch {
-    const lists = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-    const engine = FiltersEngine.parse(lists.join('\n'), {
-      loadCosmeticFilters: false,
-      enableCompression: false,
-    });
-    await mkdir(dirname(path), { recursive: true });
-    // Another worker may write the same file at the same time. The rename replaces the file atomically.
-    await writeFile(`${path}.${process.pid}`, engine.serialize());
-    await rename(`${path}.${process.pid}`, path);
-    return engine;
+    await buildEngine(path, files);
+    return read();
   }
 }
 
