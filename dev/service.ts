@@ -5,6 +5,7 @@ import { isPool, lanesOf } from '../schemas/pools.ts';
 import { loadRegistry, poolsInUse } from '../schemas/registry.ts';
 import { TASK_QUEUES } from '../workflows/contract.ts';
 import { machineEnv } from './host.mjs';
+import { MEMORY_VARIABLES } from './memoryVariables.ts';
 import { freePort } from './ports.ts';
 import { OwnedProcess } from './process.ts';
 import { type Log, StartError } from './start-error.ts';
@@ -116,7 +117,7 @@ function createProcess(
     command: () => ({
       file: process.execPath,
       args: [path(script), ...rest],
-      env: { ...machineEnv(), ...env() },
+      env: { ...machineEnv(), ...MEMORY_VARIABLES, ...env() },
       ipc: true,
     }),
     ready: readyMessage,

@@ -6,6 +6,7 @@ import { clientFiles } from './clients/files.ts';
 import { figureTable } from './figures.ts';
 import { part, whole } from './generatedText.ts';
 import { markdownTable } from './markdownTable.ts';
+import { MEMORY_VARIABLES } from './memoryVariables.ts';
 import { poolUpdates } from './poolUpdates.ts';
 import { readResults } from './results.ts';
 
@@ -28,6 +29,11 @@ function variableTable(): string {
   );
 }
 
+const assignments = (variables: Record<string, string>): string =>
+  Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+
 /** Returns the absolute path of a file, given its path within the project. */
 export const projectFile = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
@@ -45,6 +51,7 @@ export async function generatedFiles(): Promise<GeneratedFile[]> {
     part('README.md', 'prices', `\n${priceTable(registry)}\n`),
     part('README.md', 'figures', `\n${figureTable(await readResults())}\n`),
     part('docs/configuration.md', 'variables', `\n${variableTable()}\n`),
+    part('Dockerfile', 'memory', `ENV ${assignments(MEMORY_VARIABLES)}`),
     ...poolUpdates(registry),
     ...Object.entries(await clientFiles()).map(([file, text]) => whole(file, text)),
   ];
