@@ -15,6 +15,8 @@ type Argument = string | number;
  * where the page's scripts are disabled (`Content-Security-Policy: sandbox`).
  */
 export interface IsolatedWorld {
+  /** Id of the page's main frame in the DevTools protocol. */
+  readonly frameId: string;
   /**
    * Runs a function in the isolated world and resolves with its result.
    *
@@ -35,18 +37,20 @@ export interface IsolatedWorld {
 export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWorld> {
   // In the DevTools protocol, the frame id of a page's main frame equals the id of the page's target.
   const { targetInfo } = await client.send('Target.getTargetInfo');
+  const frameId = targetInfo.targetId;
   /**
    * Id of the isolated world's execution context. Chromium returns the existing world if the document already has one
    * of this name.
    */
   const context = async (): Promise<number> => {
     const { executionContextId } = await client.send('Page.createIsolatedWorld', {
-      frameId: targetInfo.targetId,
+      frameId,
       worldName: NAME,
     });
     return executionContextId;
   };
   return {
+    frameId,
     async define(functions) {
       await client.send('Runtime.evaluate', {
         expression: [SHARED, ...functions.map(String)].join('\n'),

@@ -64,16 +64,18 @@ async function perform<T>(
   const { fullPage, format, selector } = options;
   const viewport = viewportOf(options);
   const height = fullPage && options.device === undefined ? FULL_PAGE_WINDOW : viewport.height;
-  const requests = await followRequests(page, client);
-  await emulate(renderPage, options, { ...viewport, height });
-  if (fullPage) await keepRevealed(page);
+  const [requests] = await Promise.all([
+    followRequests(page, client, world.frameId),
+    emulate(renderPage, options, { ...viewport, height }),
+    fullPage ? keepRevealed(page) : undefined,
+  ]);
   await timed(metrics, 'navigate', () => load(renderPage, requests));
   await makeResponsive(renderPage);
   const settled = await timed(metrics, 'settle', () => settle(world, requests));
   if (!settled) await makeResponsive(renderPage);
   if (options.waitFor !== undefined) await waitFor(world, options.waitFor, signal);
   if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
-  await stayOnPage(client, requests);
+  await stayOnPage(client, requests, world.frameId);
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
       await findClosedRoots(client, world);

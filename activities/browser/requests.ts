@@ -49,7 +49,8 @@ export interface Requests {
   waitForIdle(quietMs: number, until: number): Promise<void>;
 }
 
-export async function followRequests(page: Page, client: CDPSession): Promise<Requests> {
+/** Follows the requests of a page from now on. @param frameId id of the page's main frame in the DevTools protocol */
+export async function followRequests(page: Page, client: CDPSession, frameId: string): Promise<Requests> {
   /** Pending requests and when they began, in epoch milliseconds. */
   const open = new Map<HTTPRequest, number>();
   const hosts = new Set<string>();
@@ -60,15 +61,13 @@ export async function followRequests(page: Page, client: CDPSession): Promise<Re
   let documentId = '';
   let status: number | null = null;
   const statuses = new Map<string, number>();
-  // In the DevTools protocol, the frame id of a page's main frame equals the id of the page's target.
-  const { targetInfo } = await client.send('Target.getTargetInfo');
-  client.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId }) => {
-    if (requestId !== loaderId || frameId !== targetInfo.targetId) return;
+  client.on('Network.requestWillBeSent', ({ requestId, loaderId, ...sent }) => {
+    if (requestId !== loaderId || sent.frameId !== frameId) return;
     documentId = requestId;
     status = null;
   });
-  client.on('Network.responseReceived', ({ requestId, loaderId, frameId, response }) => {
-    if (requestId === loaderId && frameId === targetInfo.targetId) statuses.set(loaderId, response.status);
+  client.on('Network.responseReceived', ({ requestId, loaderId, response, ...received }) => {
+    if (requestId === loaderId && received.frameId === frameId) statuses.set(loaderId, response.status);
   });
   client.on('Network.responseReceivedExtraInfo', ({ requestId, statusCode }) => {
     if (requestId === documentId) status = statusCode;

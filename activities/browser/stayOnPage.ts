@@ -7,13 +7,13 @@ const ANSWER_MS = 2_000;
 /**
  * Keeps a page from being replaced by another one, for example by its own `refresh` or by a script, while it is captured.
  * The documents of its frames may still change.
+ *
+ * @param frameId id of the page's main frame in the DevTools protocol
  */
-export async function stayOnPage(client: CDPSession, requests: Requests): Promise<void> {
-  // In the DevTools protocol, the frame id of a page's main frame equals the id of the page's target.
-  const { targetInfo } = await client.send('Target.getTargetInfo');
-  client.on('Fetch.requestPaused', ({ requestId, frameId }) => {
+export async function stayOnPage(client: CDPSession, requests: Requests, frameId: string): Promise<void> {
+  client.on('Fetch.requestPaused', ({ requestId, ...paused }) => {
     const answer =
-      frameId === targetInfo.targetId
+      paused.frameId === frameId
         ? client.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' })
         : client.send('Fetch.continueRequest', { requestId });
     // The answer fails if the page has been closed in the meantime.

@@ -61,15 +61,16 @@ export async function run(
     async finish(renderPage, requests) {
       const { page, proxy, world, client } = renderPage;
       await assertPage(renderPage, requests, limits);
-      const tree = await tryFor(client.send('Page.getFrameTree'), ANSWER_MS);
+      const [tree, title = ''] = await Promise.all([
+        tryFor(client.send('Page.getFrameTree'), ANSWER_MS),
+        tryFor(
+          world.evaluate(() => document.title),
+          ANSWER_MS,
+        ),
+      ]);
       const statusCode = requests.statusOf(tree?.frameTree.frame.loaderId ?? '');
       if (input.failOnStatus && statusCode !== null && statusCode >= FIRST_ERROR)
         throw new ServiceError('target_failed', { detail: `The target answered with status ${statusCode}.` });
-      const title =
-        (await tryFor(
-          world.evaluate(() => document.title),
-          ANSWER_MS,
-        )) ?? '';
       return {
         pageTitle: [...title].slice(0, TITLE_CHARACTERS).join('').toWellFormed(),
         finalUrl: page.url(),
