@@ -10,7 +10,7 @@ export interface MarkdownOptions {
   keeps?: (text: Text) => boolean;
   /** Paragraphs that follow. */
   extra?: readonly string[];
-  /** Number of code points that are needed. What is beyond them may be missing, and may be wrong. */
+  /** Number of code points of the result that the caller uses. The rest may be missing or wrong. */
   limit?: number;
 }
 

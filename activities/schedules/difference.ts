@@ -3,7 +3,7 @@ import { cutText } from '../../schemas/errors.ts';
 import { type Difference, MAX_CHANGES } from '../../schemas/schedules.ts';
 import type { Snapshot } from '../../store/schedules/sealed.ts';
 
-/** Limits of the kept lines of a result, which describe a difference. Whether there is one is told by the digest. */
+/** Limits of the lines of a result that are kept to describe a difference. The digest tells whether there is one. */
 const KEPT = { lines: 5000, characters: 256 * 1024, perLine: 1000 } as const;
 
 /** Returns what is compared of a result, whose lines come in groups that need not be in memory together. */

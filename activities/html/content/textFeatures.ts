@@ -1,7 +1,7 @@
 import { type TextCounts, visitWords } from './characters.ts';
 import { readPhrases } from './phrases.ts';
 
-/** What the text of a block says, which is equal for all blocks with this text. */
+/** Features of the text of a block. Blocks with the same text share them. */
 export interface TextFeatures {
   /** Whether the text ends like a sentence, 0 or 1. */
   ends: number;

@@ -1,8 +1,8 @@
-/** What a field shows of a page number or of a number of pages, if LibreOffice cannot show it by a field of its own. */
+/** A page number, or a number of pages, that LibreOffice has no field of its own for. */
 export interface PageNumber {
   /** The number: of the page, of the pages of the document, or of those of the section. */
   of: 'PAGE' | 'NUMPAGES' | 'SECTIONPAGES';
-  /** What is added to it. */
+  /** Number that the field adds, from expressions such as `= {NUMPAGES} - 1`; 0 for none. */
   offset: number;
   /** Format: roman, Roman, alphabetic or Alphabetic (ECMA-376-1, 17.16.4.3.1), or zeros for as many digits at least; '' for plain numbers. */
   format: string;
