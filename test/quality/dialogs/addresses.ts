@@ -1,6 +1,6 @@
 import { Unsupported } from './selectors.ts';
 
-/** What a quantifier makes of the text before it: as little as possible, but not nothing where a host needs a label. */
+/** The text that stands for each escape of a regular expression, such as a digit for `\d`. `\b` matches no character. */
 const CLASSES: Readonly<Record<string, string>> = { w: 'a', d: '1', s: ' ', b: '' };
 
 /** Returns one text that a regular expression matches, made of the first alternative of each group. */
