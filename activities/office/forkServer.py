@@ -49,8 +49,8 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND = 1, 2, 4, 32, 4096
 PR_SET_PDEATHSIG = 1
 CAPABILITY_VERSION_3 = 0x20080522
 
-# Threads that never end: the one that listens on LibreOffice's pipe and, since LibreOffice 24.2, the one that saves settings.
-PIPE_THREAD, SETTINGS_THREAD = "PipeIPC", "configmgrWriter"
+# The thread that listens on LibreOffice's pipe, the only one that never ends. start.sh leaves out the one that saves settings.
+PIPE_THREAD = "PipeIPC"
 THREADS_SECONDS = 30
 # Time between two looks at the threads.
 IDLE_SECONDS = 0.01
@@ -136,19 +136,19 @@ def busy_threads():
         if int(thread) == os.getpid():
             continue
         try:
-            with open(f"/proc/self/task/{thread}/stat") as file:
-                name, _, rest = file.read().partition("(")[2].rpartition(")")
+            with open(f"/proc/self/task/{thread}/comm") as file:
+                name = file.read().strip()
         except FileNotFoundError:
             continue  # The thread has ended.
-        if name != PIPE_THREAD and not (name == SETTINGS_THREAD and rest.split()[0] == "S"):
+        if name != PIPE_THREAD:
             busy.append(name)
     return busy
 
 
 def wait_for_threads():
     """
-    Waits until LibreOffice's temporary threads have ended and the one that saves its settings waits. A forked process does not
-    contain other threads than the forking one, and would wait forever for them and for their locks.
+    Waits until LibreOffice's temporary threads have ended. A forked process does not contain other threads than the forking one,
+    and would wait forever for them and for their locks.
     """
     deadline = time.monotonic() + THREADS_SECONDS
     idle_looks = 0

@@ -33,5 +33,8 @@ echo 'UNO_SERVICES=file:///tmp/services.rdb' > "$registry/unorc"
 # Without this file LibreOffice assumes an update, clears its caches and restarts.
 sed -n 's/^buildid=//p' "$program/versionrc" | tr -d '\n' > profile/user/extensions/buildid
 export FONTCONFIG_FILE=/tmp/fonts.conf TMPDIR=/tmp/job SCRATCH_BYTES="$6"
-exec "$program/soffice.bin" -env:UserInstallation=file:///tmp/profile --headless --norestore --nologo --nodefault \
-  service:ForkServer
+# "user:*" instead of "user:!": LibreOffice then has no thread that saves settings. A process that is forked while that thread holds
+# the lock of the settings would wait for it forever.
+layers=$(sed -n 's/^CONFIGURATION_LAYERS=//p' "$program/fundamentalrc" | sed 's/ user:!/ user:*/')
+exec "$program/soffice.bin" "-env:CONFIGURATION_LAYERS=$layers" -env:UserInstallation=file:///tmp/profile --headless --norestore \
+  --nologo --nodefault service:ForkServer
