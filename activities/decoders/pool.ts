@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { createFairSemaphore, type Slot } from '../../platform/semaphores.ts';
 import { ServiceError } from '../../schemas/errors.ts';
+import { MAX_IDLE_BYTES } from './child.ts';
 import type { Job, Offload, OffloadOptions } from './offload.ts';
 import { type Decoder, type DecoderOptions, startDecoder } from './process.ts';
 
@@ -13,8 +14,6 @@ export interface Decoders {
 
 /** Milliseconds after which an idle process is killed. */
 const IDLE_MS = 60_000;
-/** Largest resident memory in bytes with which a process is kept after a job. */
-const MAX_IDLE_BYTES = 256 * 2 ** 20;
 /** Number of jobs after which a process is replaced, which limits slow memory leaks. */
 const MAX_JOBS = 1000;
 /** All jobs wait in one queue, in order of arrival. */

@@ -82,7 +82,7 @@ function unpack<O>(outcome: Outcome<O>): O {
 
 function start(memoryBytes: number, programs: string | null): ChildProcess {
   const kilobytes = Math.ceil((MAPPED_BYTES + memoryBytes) / 1024);
-  const command = [process.execPath, `--max-old-space-size=${HEAP_MB}`, CHILD];
+  const command = [process.execPath, '--expose-gc', `--max-old-space-size=${HEAP_MB}`, CHILD];
   return spawn('/bin/sh', ['-c', LIMIT_SCRIPT, 'sh', `${kilobytes}`, ...command], {
     // The child does not inherit the environment of this process, which contains secrets.
     env: { ...programVariables(programs), TMPDIR: tmpdir(), LANG: 'C.UTF-8' },

@@ -2,9 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import sharp, { type Sharp } from 'sharp';
+import { MAX_IDLE_BYTES } from '../../activities/decoders/child.ts';
 import type { Job, Offload } from '../../activities/decoders/offload.ts';
+import { startDecoder } from '../../activities/decoders/process.ts';
 import type { DecodedImage } from '../../activities/images/decode.ts';
+import { readImageHeader } from '../../activities/images/header.ts';
 import { pngChunk } from '../../activities/images/png.ts';
+import type upscaleJob from '../../activities/jobs/upscale.ts';
 import { coarsenessOf } from '../../activities/upscale/coarseness.ts';
 import { enlarge, type Plane } from '../../activities/upscale/lanczos.ts';
 import { openNetwork } from '../../activities/upscale/network.ts';
@@ -378,6 +382,20 @@ test.serial('cancelled calls end at once at any stage, and the next call succeed
   const late = tool.call({ fileUrl }, { egress: files.guard, deadline: Date.now() + 2000 });
   t.regex(await codeOf(() => late), /^(?:deadline_exceeded|target_timeout)$/);
   t.is(await refusal(await drawing(40, 30).png().toBuffer()), 'ok');
+});
+
+test.serial('a process that has enlarged 512 x 384 pixels is small enough to be kept', async (t) => {
+  const bytes = await drawing(512, 384).png().toBuffer();
+  const header = readImageHeader(bytes)?.header;
+  if (header === null || header === undefined) throw new Error('no image');
+  const decoder = startDecoder({ memoryBytes: 3 * 2 ** 30, log: t.log });
+  t.teardown(decoder.kill);
+  const input = { bytes, header, type: 'png', maxPixels: 1e6, deadline: Date.now() + 100_000 } as const;
+  for (const factor of FACTORS) {
+    const job = { job: 'upscale', input: { ...input, factor } satisfies Parameters<typeof upscaleJob>[0] };
+    await decoder.run(job, AbortSignal.timeout(100_000));
+    t.true(decoder.rssBytes <= MAX_IDLE_BYTES, `${decoder.rssBytes / 2 ** 20} MB at ${factor}x`);
+  }
 });
 
 test.serial('only the factors 2 and 4 are accepted', async (t) => {
