@@ -5,8 +5,8 @@ import type Router from '@koa/router';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { Context, State } from '../http/context.ts';
 
-/** Names of packed clients: those of `npm pack`, and of wheels (PEP 427). */
-const FILE = /^utility[-_]tools[-_]client-\d[\w.-]*\.(?:tgz|whl)$/;
+/** Names of packed clients: those of `npm pack`, of archives, and of wheels (PEP 427). */
+const FILE = /^(?:utility[-_]tools[-_][a-z-]+|n8n-nodes-utility-tools)-\d[\w.-]*\.(?:tgz|whl)$/;
 
 /**
  * Serves the packed clients, so that `npm install` and `pip install` take them from the address of the installation.

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clientEnv } from '../host.mjs';
 import { run } from '../programs/run.ts';
@@ -14,19 +15,27 @@ interface PythonBuild {
   isIsolated: boolean;
 }
 
+/** Version of the clients that have no manifest. */
+const VERSION = '0.1.0';
+
+/** Clients whose folders are copied into a project as they are, by the names of their archives. */
+const COPIED = { 'utility-tools-client-go': 'go', 'utility-tools-site-check': 'github-action' } as const;
+
 /**
- * Packs the clients into a folder: `utility-tools-client-<version>.tgz` for npm and
- * `utility_tools_client-<version>-py3-none-any.whl` for pip.
+ * Packs the clients into a folder: `utility-tools-client-<version>.tgz` and `n8n-nodes-utility-tools-<version>.tgz` for npm,
+ * `utility_tools_client-<version>-py3-none-any.whl` for pip, and the folders of `COPIED` as archives.
  *
- * @throws if npm or pip fails, with its last line of output
+ * @throws if a program fails, with its last line of output
  */
 export async function packClients(folder: string, { python, isIsolated }: PythonBuild): Promise<void> {
   await mkdir(folder, { recursive: true });
   const options = { env: clientEnv(), ...LIMITS };
-  await run('npm', ['pack', '--pack-destination', folder], {
-    ...options,
-    cwd: source('typescript'),
-  });
+  for (const client of ['typescript', 'n8n'])
+    await run('npm', ['pack', '--pack-destination', folder], { ...options, cwd: source(client) });
+  for (const [name, client] of Object.entries(COPIED)) {
+    const archive = join(folder, `${name}-${VERSION}.tgz`);
+    await run('tar', ['--create', '--gzip', '--file', archive, '--directory', source(client), '.'], options);
+  }
   const wheel = ['-m', 'pip', 'wheel', '--no-deps', '--wheel-dir', folder];
   await run(python, [...wheel, ...(isIsolated ? [] : ['--no-build-isolation']), source('python')], options);
 }

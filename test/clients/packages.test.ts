@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
@@ -20,10 +20,12 @@ import {
   type PackedClients,
   servePackedClients,
 } from '../helpers/clientPackages.ts';
+import { snippetsOf } from '../helpers/guideSnippets.ts';
 import { callsOf } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
+import { go } from '../provision/items/go.ts';
 
 const runFile = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -212,18 +214,65 @@ test.serial('the wheel of the Python client works in an empty environment, with 
 
 test.serial('the documents install the clients from the addresses of the installation', async (t) => {
   t.timeout(900_000);
-  const { tgz, whl } = await packed(t);
+  const { tgz, whl, go: goPackage, action, n8n } = await packed(t);
   for (const [document, ...urls] of [
-    ['docs/clients.md', tgz, whl],
+    ['docs/clients.md', tgz, whl, goPackage, action, n8n],
     ['clients/typescript/README.md', tgz],
     ['clients/python/README.md', whl],
+    ['clients/go/README.md', goPackage],
+    ['clients/github-action/README.md', action],
+    ['clients/n8n/README.md', n8n],
   ]) {
     const text = await readFile(here(`../../${document}`), 'utf8');
-    for (const url of urls)
-      t.true(text.includes(`install ${url.replace(stack.baseUrl, 'http://127.0.0.1:8080')}`), document);
+    for (const url of urls) {
+      const address = url.replace(stack.baseUrl, 'http://127.0.0.1:8080');
+      t.true(text.includes(`install ${address}`) || text.includes(`curl --fail ${address}`), document);
+    }
   }
   for (const name of ['utility-tools-client-9.9.9.tgz', '..%2Fdemo.json', 'demo.json'])
     t.is((await fetch(`${stack.baseUrl}/clients/${name}`)).status, 404, name);
+});
+
+/** The first snippet of a document in a language after a heading, for this stack. */
+async function snippetOf(document: string, heading: string, language: string): Promise<string> {
+  const text = await readFile(here(`../../${document}`), 'utf8');
+  const [snippet] = snippetsOf(text.slice(text.indexOf(heading))).filter((it) => it.language === language);
+  if (snippet === undefined) throw new Error(`${document} has no snippet in ${language} after "${heading}"`);
+  return snippet.code.replaceAll('http://127.0.0.1:8080', stack.baseUrl);
+}
+
+test.serial('the Go package, the step and the node are installed as the guide says', async (t) => {
+  t.timeout(900_000);
+  const { n8n } = await packed(t);
+  const program = await go.get((line) => t.log(line));
+  const cwd = join(folder, 'guide');
+  await mkdir(cwd);
+  const env = {
+    ...makeEnv(),
+    PATH: `${dirname(program)}:${process.env.PATH}`,
+    GOPROXY: 'off',
+    GOFLAGS: '-mod=mod',
+  };
+  const shell = (code: string) => runFile('bash', ['-e', '-o', 'pipefail', '-c', code], { cwd, env });
+  await shell('go mod init program');
+  await shell(await snippetOf('docs/clients.md', '\n## Go\n', 'sh'));
+  await writeFile(join(cwd, 'main.go'), await snippetOf('docs/clients.md', '\n## Go\n', 'go'));
+  t.is((await shell('go run .')).stdout, `${ABC} 1\n`);
+
+  await shell(await snippetOf('docs/clients.md', '\n## GitHub Actions\n', 'sh'));
+  const files = async (at: string) => (await readdir(at)).sort();
+  t.deepEqual(
+    await files(join(cwd, '.github/actions/site-check')),
+    await files(here('../../clients/github-action')),
+  );
+
+  const { stdout } = await shell(`curl -sS --fail ${n8n} | tar tz`);
+  for (const place of [
+    'nodes/UtilityTools/UtilityTools.node.js',
+    'credentials/UtilityToolsApi.credentials.js',
+    'icons/utilityTools.svg',
+  ])
+    t.true(stdout.includes(`package/dist/${place}\n`), place);
 });
 
 const CREDITS = 10;

@@ -21,6 +21,9 @@ export const findTestPython = async (log: Log): Promise<string> =>
 export interface PackedClients {
   tgz: string;
   whl: string;
+  go: string;
+  action: string;
+  n8n: string;
 }
 
 /** Packs the clients into the folder from which the stack serves them. */
@@ -31,12 +34,18 @@ export async function servePackedClients(
   const folder = join(dataDir, 'clients');
   await packClients(folder, { python: await findTestPython(log), isIsolated: false });
   const names = await readdir(folder);
-  const urlOf = (end: string): string => {
-    const [name, ...more] = names.filter((it) => it.endsWith(end));
+  const urlOf = (form: RegExp): string => {
+    const [name, ...more] = names.filter((it) => form.test(it));
     if (name === undefined || more.length > 0) throw new Error(`${folder}: ${names.join(', ')}`);
     return `${baseUrl}/clients/${name}`;
   };
-  return { tgz: urlOf('.tgz'), whl: urlOf('.whl') };
+  return {
+    tgz: urlOf(/^utility-tools-client-\d.*\.tgz$/),
+    whl: urlOf(/\.whl$/),
+    go: urlOf(/-go-.*\.tgz$/),
+    action: urlOf(/-site-check-.*\.tgz$/),
+    n8n: urlOf(/^n8n-.*\.tgz$/),
+  };
 }
 
 /** Installs the packed TypeScript client in an empty folder. The registry cannot be reached. @returns the folder */
