@@ -104,20 +104,15 @@ const savingMarkup = (saving: string | null): Html | null =>
 <div class="example">${codeBlock(saving, 'sh', 'curl, to a file')}</div>
 `;
 
-/**
- * A form that runs the tool with the visitor's key. The request has only the required fields, because the small sizes in
- * examples are useless in a paid call.
- */
-function runMarkup({ name, price, examples, input: { required } }: ToolDefinition): Html {
-  const fields = Object.entries(examples[0]?.input ?? {}).filter(([field]) => required.includes(field));
-  return runForm({
+/** A form that runs the tool's example with the visitor's key. */
+const runMarkup = ({ name, price, examples }: ToolDefinition): Html =>
+  runForm({
     method: 'POST',
     path: `/api/v1/tools/${name}`,
-    input: JSON.stringify(Object.fromEntries(fields), null, 2),
+    input: JSON.stringify(examples[0]?.input ?? {}, null, 2),
     scope: 'tools',
     button: `Run (${creditsOf(price)})`,
   });
-}
 
 interface Codes {
   /** Errors that the tool's definition names. */

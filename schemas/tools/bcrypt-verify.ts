@@ -40,8 +40,8 @@ export default defineTool({
   examples: [
     {
       input: {
-        password: 'U*U',
-        hash: '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW',
+        password: 'correct horse battery staple',
+        hash: '$2b$11$eUTP0LRL9AQa1A/N/DliNuXBC.Ql6Mgpk0vt3iJ0snYDofiPUXpkC',
       },
       output: { matches: true },
     },

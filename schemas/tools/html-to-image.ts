@@ -2,6 +2,11 @@ import { exampleFile } from '../formats/exampleFile.ts';
 import { checkPicture, heightField, PICTURE_INPUT, PICTURE_OUTPUT, widthField } from '../formats/picture.ts';
 import { defineTool } from '../tool.ts';
 
+/** A card for social networks, without quotes, which commands would have to escape. */
+const CARD =
+  '<style>body{margin:0;height:100vh;display:grid;place-items:center;background:#1e3a8a;color:white;font:bold 44px sans-serif}</style>' +
+  'Fresh bread from 7 a.m.';
+
 export default defineTool({
   name: 'html-to-image',
   title: 'HTML to image',
@@ -46,12 +51,12 @@ export default defineTool({
   },
   examples: [
     {
-      input: { html: '<h1>Hi</h1>', width: 100, height: 100 },
+      input: { html: CARD, width: 600, height: 315 },
       output: {
         fileBase64: exampleFile('html-to-image.png').fileBase64,
         mimeType: 'image/png',
-        width: 100,
-        height: 100,
+        width: 600,
+        height: 315,
         truncated: false,
       },
     },

@@ -1,3 +1,4 @@
+import { exampleFile } from '../formats/exampleFile.ts';
 import { exceedsEveryMode, QR_LEVELS, tooLong } from '../formats/qr.ts';
 import { defineTool } from '../tool.ts';
 
@@ -59,12 +60,11 @@ export default defineTool({
   },
   examples: [
     {
-      input: { text: 'https://example.com/', size: 64, errorCorrection: 'M' },
+      input: { text: 'https://example.com/' },
       output: {
-        imageBase64:
-          'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAmElEQVR4nGP4DwUMQ4HxQKeDH8x4v/H1ezDjxfZV+hDGIi4oY20XhPF+eTVEzQOtFRBd/5/th5jzrnVCPpjxNnVaPIShImgPZryOnDofzHi03hCi6/mjvvtgxr8pLBA1v27GQNQ8XOQAEfn/Xg/qQu1XEMb7bevkIe5ZqAAx58Wuj/0QxgZmiKXv91ZA1DxQCu4fBMFLBgMAn1/WOJgwF2UAAAAASUVORK5CYII=',
+        imageBase64: exampleFile('qr-generate.png').fileBase64,
         mimeType: 'image/png',
-        size: 64,
+        size: 300,
       },
     },
   ],

@@ -167,12 +167,12 @@ export default defineTool({
   },
   examples: [
     {
-      input: { url: 'https://example.com/', width: 100, height: 100 },
+      input: { url: 'https://example.com/' },
       output: {
         fileBase64: exampleFile('website-screenshot.png').fileBase64,
         mimeType: 'image/png',
-        width: 100,
-        height: 100,
+        width: 1440,
+        height: 900,
         truncated: false,
         pageTitle: 'Example Domain',
         finalUrl: 'https://example.com/',
