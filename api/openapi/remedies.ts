@@ -69,6 +69,9 @@ const IN_WORDS: Partial<Record<ErrorCode, string>> = {
   price_above_max: 'Allow more credits for the call, or set no maximum.',
   key_budget_exceeded:
     'Raise the budget of the key in the dashboard, use another key, or wait for the next day or month (UTC). Running calls count in the budget.',
+  unknown_tool: 'Check the name of the tool.',
+  method_not_allowed: 'Tools are called with POST.',
+  unsupported_media_type: 'Send the input as JSON.',
   idempotency_key_used: 'Use a new idempotency key.',
   not_finished: 'Wait until the job has ended, then get its result.',
   limit_reached: 'Revoke an API key, delete a webhook endpoint or a file, or wait until jobs have ended.',

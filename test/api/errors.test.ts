@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { codesOfOperation, codesOfTool } from '../../api/openapi/codes.ts';
+import { CODES } from '../../api/openapi/problems.ts';
+import { remedyInWords } from '../../api/openapi/remedies.ts';
 import { ERRORS, isErrorCode } from '../../schemas/errors.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
@@ -58,6 +60,18 @@ test('every error code that the source raises is in the table of error codes', (
     [...raised].filter((code) => !isErrorCode(code)),
     [],
   );
+});
+
+test('advice for people, clients and agents names no headers and no members of the response', (t) => {
+  for (const code of CODES) {
+    const advice = remedyInWords(code);
+    t.notRegex(
+      advice,
+      /\b(?:X-|Retry-After|RateLimit|Authorization|Content-|Idempotency-Key|(?:Allow|Accept) header)/,
+      code,
+    );
+    t.notRegex(advice, /"(?:detail|errors|pointer|available|cost|budget|moreErrors)/, code);
+  }
 });
 
 test('every error code in the table is raised or reserved', (t) => {
