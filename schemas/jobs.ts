@@ -4,7 +4,7 @@ import { listOf, PAGE } from './lists.ts';
 import { defineOperation, type Operation } from './operation.ts';
 import { resent } from './webhookRows.ts';
 
-/** Jobs: calls whose result waits in the store instead of on a connection. Their routes and reference derive from this file. */
+/** Jobs: calls that run in the background, and whose results are fetched later. Their routes and reference derive from this file. */
 const TAG = 'Jobs';
 
 export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
@@ -279,7 +279,7 @@ export const cancelJob = defineOperation({
   path: '/api/v1/jobs/{id}',
   summary: 'Cancel a job',
   description:
-    'Cancels a job that waits or runs, like hanging up on a call: nothing is charged, unless the tool acts on the world and was already sent off. Changes nothing if the job has ended.',
+    'Cancels a job that waits or runs, like hanging up on a call: nothing is charged, unless the job acts on the outside world and was already sent. Changes nothing if the job has ended.',
   tag: TAG,
   auth: 'tools',
   success: { status: 204 },

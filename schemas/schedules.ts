@@ -494,7 +494,7 @@ export const backfillSchedule = defineOperation({
   id: 'backfillSchedule',
   method: 'post',
   path: '/api/v1/schedules/{id}/backfill',
-  summary: 'Make up for past times',
+  summary: 'Add runs for past times',
   description:
     `Adds a run for each time of the schedule in a period of the last ${BACKFILL_DAYS.past} days that has none: at most ${MAX_BACKFILL} in one request. ` +
     'They run in their order, several at the same time, whatever the overlap policy, and their results are not compared. Repeating the request adds nothing.',

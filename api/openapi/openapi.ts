@@ -21,7 +21,7 @@ const DESCRIPTION = `Single-purpose tools with a uniform interface: \`POST\` a J
 
 const TAGS: Readonly<Record<string, string>> = {
   Tools: 'A tool call is charged only if it returns a result.',
-  Jobs: 'Calls whose result waits in the store instead of on a connection.',
+  Jobs: 'Calls that run in the background, and whose results are fetched later.',
   Batches: 'Many calls in one request, with a result, a price and an outcome for each.',
   Files: 'Uploaded files that tools read instead of a URL.',
   Schedules: 'Jobs and batches that repeat, and callbacks when their results change.',

@@ -192,6 +192,52 @@ const run: Json = {
   },
 };
 
+const BATCH_ID = ITEM_EXAMPLES.batches;
+const batch: Json = {
+  id: BATCH_ID,
+  state: 'running',
+  pauseReason: null,
+  createdAt: LATER,
+  endedAt: null,
+  expiresAt: '2026-11-06T14:30:12.480Z',
+  counts: { rows: 2, open: 1, charged: 1, refused: 0, cancelled: 0 },
+  credits: { charged: 25, total: 50, max: 100 },
+  rate: 0.5,
+  estimatedEndAt: '2026-11-03T14:30:16.480Z',
+  order: 'input',
+  onEmptyBalance: 'pause',
+  metadata: { order: '4711' },
+  resultsUrl: `/api/v1/batches/${BATCH_ID}/results`,
+  manifestUrl: `/api/v1/batches/${BATCH_ID}/manifest`,
+};
+const sums: Json = { rows: 2, charged: 1, refused: 1, cancelled: 0, credits: 25 };
+const manifest: Json = {
+  id: BATCH_ID,
+  state: 'completed',
+  createdAt: LATER,
+  endedAt: '2026-11-03T14:30:16.480Z',
+  ...sums,
+  tools: [{ name: 'website-screenshot', ...sums }],
+  input: { sha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824', bytes: 128 },
+  output: {
+    sha256: '486ea46224d1bb4fb680f34f7c9ad96a8f24ec88be73ea8e5a6c65260e9cb8a7',
+    missing: 0,
+  },
+};
+
+const CALLBACK_ID = 'cbk_5b0f6a0e-2f0b-4b62-9d3c-0c5f6f1d2a3b';
+const callback: Json = {
+  id: CALLBACK_ID,
+  createdAt: LATER,
+  url: 'https://shop.example.com/hooks/done',
+  state: 'failed',
+  attempts: 1,
+  statusCode: 503,
+  error: null,
+  history: [{ attempt: 1, at: LATER, statusCode: 503, error: null }],
+};
+const resent: Json = { queued: 1 };
+
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw…';
 
 /** Examples by operationId; the reference shows them, and a test compares them with the schemas. */
@@ -212,6 +258,32 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
       hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     },
   },
+  listJobCallbacks: { response: page({ ...callback, event: 'job.completed' }) },
+  resendJobCallbacks: { response: resent },
+  createBatch: {
+    request: {
+      tool: 'website-screenshot',
+      inputs: [{ url: 'https://bakery.example.com/' }, { url: 'https://bakery.example.com/menu' }],
+      maxCredits: 100,
+      metadata: { order: '4711' },
+    },
+    response: {
+      ...batch,
+      counts: { rows: 2, open: 2, charged: 0, refused: 0, cancelled: 0 },
+      credits: { charged: 0, total: 50, max: 100 },
+      rate: null,
+      estimatedEndAt: null,
+    },
+  },
+  listBatches: { response: page(batch) },
+  getBatch: { response: batch },
+  getBatchManifest: { response: manifest },
+  listBatchCallbacks: { response: page({ ...callback, event: 'batch.completed' }) },
+  resendBatchCallbacks: { request: { callbackIds: [CALLBACK_ID] }, response: resent },
+  pauseBatch: {
+    response: { ...batch, state: 'paused', pauseReason: 'requested', rate: null, estimatedEndAt: null },
+  },
+  resumeBatch: { request: { maxCredits: 500 }, response: batch },
   createFile: { response: file },
   listFiles: { response: page(file) },
   getFile: { response: file },
@@ -250,6 +322,8 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, OperationExample>> = {
     request: { from: '2026-10-26T00:00:00Z', to: '2026-11-01T23:59:59Z' },
     response: { times: 5, added: 5 },
   },
+  listScheduleCallbacks: { response: page({ ...callback, event: 'schedule.changed' }) },
+  resendScheduleCallbacks: { request: { callbackIds: [CALLBACK_ID] }, response: resent },
   getCallbackSecret: { response: { secret: SECRET, nextSecret: null, nextFrom: null } },
   rotateCallbackSecret: {
     request: { force: false },

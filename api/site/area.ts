@@ -5,22 +5,26 @@ import type { ApiCore } from '../core.ts';
 import type { State } from '../http/context.ts';
 import { operatorOf } from '../operator.ts';
 import { clientFileRoutes } from './clientFiles.ts';
-import { siteRoutes } from './siteRoutes.ts';
+import { createSiteRoutes } from './siteRoutes.ts';
 
 /** Creates the landing page and the documentation. */
 export const createSiteArea = (
   { env, registry, publicUrl }: ApiCore,
   { packs }: { packs: readonly Pack[] },
-) => ({
-  routes(router: Router<State>) {
-    clientFileRoutes(router, join(env.DATA_DIR, 'clients'));
-    siteRoutes(router, {
-      registry,
-      baseUrl: publicUrl,
-      freeCredits: env.FREE_CREDITS,
-      packs,
-      operator: operatorOf(env),
-      hasTrials: env.TRIAL_CREDITS > 0,
-    });
-  },
-});
+) => {
+  const { routes, unknownPage } = createSiteRoutes({
+    registry,
+    baseUrl: publicUrl,
+    freeCredits: env.FREE_CREDITS,
+    packs,
+    operator: operatorOf(env),
+    hasTrials: env.TRIAL_CREDITS > 0,
+  });
+  return {
+    routes(router: Router<State>) {
+      clientFileRoutes(router, join(env.DATA_DIR, 'clients'));
+      routes(router);
+    },
+    unknownPage,
+  };
+};

@@ -56,9 +56,9 @@ export const GUIDES = [
   {
     title: 'Reference',
     scope: 'customers',
-    names: ['errors', 'limits', 'contract', 'versioning', 'changelog', 'security', 'glossary'],
+    names: ['errors', 'limits', 'contract', 'versioning', 'changelog', 'security'],
   },
-  { title: 'Operate', scope: 'operators', names: ['operations', 'configuration', 'capacity'] },
+  { title: 'Operate', scope: 'operators', names: ['operations', 'configuration', 'capacity', 'glossary'] },
 ] as const satisfies readonly { title: string; scope: Scope; names: readonly string[] }[];
 
 const PUBLISHED: readonly string[] = GUIDES.flatMap(({ names }) => names);

@@ -18,6 +18,8 @@ interface Part {
   topics: string;
   heading: string;
   text: string;
+  /** Code blocks, which are searched and not shown. */
+  code: string;
 }
 
 /** Bounds of a query: its cost grows with the number of words. */
@@ -31,7 +33,7 @@ const CORRECTED_CHARACTERS = 4;
 const CORRECTION = 0.25;
 /** Weight of a synonym; that of the word itself is 1. */
 const SYNONYM_WEIGHT = 0.6;
-const BOOSTS = { page: 4, topics: 3, heading: 2, text: 1 };
+const BOOSTS = { page: 4, topics: 3, heading: 2, text: 1, code: 0.3 };
 const RESULTS = 20;
 /** Headings of a page that a result lists. */
 const SHOWN_HEADINGS = 3;
@@ -52,7 +54,16 @@ function partsOf({ path, title, markdown }: Page): Part[] {
   const parts: Part[] = [];
   const begin = (heading: string, anchor: string, topics = '') => {
     const href = `${path}${anchor}`;
-    parts.push({ id: `${href} ${parts.length}`, path, href, page: title, topics, heading, text: '' });
+    parts.push({
+      id: `${href} ${parts.length}`,
+      path,
+      href,
+      page: title,
+      topics,
+      heading,
+      text: '',
+      code: '',
+    });
   };
   begin(title, '', topicsOf(path));
   for (const token of marked.lexer(markdown)) {
@@ -60,7 +71,7 @@ function partsOf({ path, title, markdown }: Page): Part[] {
       begin(plain(token.text), `#${anchorOf(plain(token.text))}`);
     else if (token.type !== 'heading') {
       const last = parts.at(-1);
-      if (last !== undefined) last.text += `${plain(token.raw)} `;
+      if (last !== undefined) last[token.type === 'code' ? 'code' : 'text'] += `${plain(token.raw)} `;
     }
   }
   return parts;
@@ -156,13 +167,19 @@ async function createRank(pages: readonly Page[]): Promise<Rank> {
   };
 }
 
+/** The part that a result shows: the best one with text, which code is not; if it has none, the beginning of the page. */
+const shownOf = (parts: Found['parts']): Found['parts'][number] | undefined =>
+  parts[0]?.part.text.trim() === ''
+    ? (parts.find(({ part }) => part.heading === part.page) ??
+      parts.find(({ part }) => part.text.trim() !== ''))
+    : parts[0];
+
 function resultMarkup({ parts, terms }: Found): Html {
-  const [best] = parts;
+  const best = shownOf(parts) ?? parts[0];
   if (best === undefined) return html``;
   const { page, path, href, heading, text } = best.part;
   const others = parts
-    .slice(1)
-    .filter(({ part, score }) => part.heading !== page && score >= LISTED_SHARE * best.score)
+    .filter((it) => it !== best && it.part.heading !== page && it.score >= LISTED_SHARE * best.score)
     .slice(0, SHOWN_HEADINGS);
   return html`<li><a href="${path}">${page}</a>${heading === page ? null : html` › <a href="${href}">${heading}</a>`}
 <p>${excerpt(text, terms)}</p>${

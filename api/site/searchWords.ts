@@ -53,6 +53,8 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/docs/retries': 'retry repeat error 5xx 500 503 backoff exception handling',
   '/docs/idempotency': 'duplicate twice double charge safe repeat',
   '/docs/jobs': 'async background queue long running polling callback later',
+  '/docs/batches': 'bulk many thousands list urls at once csv spreadsheet import',
+  '/docs/schedules': 'cron daily hourly every day repeat monitor watch page changes alert',
   '/docs/files': 'save png jpeg pdf image download binary base64 upload bytes disk',
   '/docs/rate-limits': '429 too many requests throttle quota per second concurrency parallel',
   '/docs/billing':
@@ -62,7 +64,8 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/docs/webhooks': 'webhook signature verify notification low credits event endpoint hmac',
   '/docs/account':
     'delete account close export data budget key limit spending ip whitelist networks password passkey two-factor',
-  '/docs/clients': 'sdk library npm pip install javascript typescript python java ruby php command line cli',
+  '/docs/clients':
+    'sdk library npm pip install javascript typescript python java ruby php go golang command line cli n8n github actions postman',
   '/docs/agents': 'ai llm mcp claude chatgpt cursor copilot codex gemini assistant oauth',
   '/docs/errors': 'error codes status 400 401 402 403 404 422 429 500',
   '/docs/limits': 'timeout maximum size upload body slow how long megabytes',

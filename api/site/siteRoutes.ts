@@ -45,10 +45,10 @@ interface Dependencies extends Omit<Installation, 'baseUrl'> {
 }
 
 /**
- * Registers the landing page and the documentation. Everything is rendered at the first request, so that the API starts
+ * Creates the landing page and the documentation. Everything is rendered at the first request, so that the API starts
  * without it, and then sent from memory.
  */
-export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: Dependencies): void {
+export function createSiteRoutes({ baseUrl, ...installation }: Dependencies) {
   let rendered: Promise<Site> | null = null;
   const site = (): Promise<Site> => {
     rendered ??= import('./site.ts').then(({ createSite }) =>
@@ -64,34 +64,37 @@ export function siteRoutes(router: Router<State>, { baseUrl, ...installation }: 
     await sendDocument(ctx, document ?? notFound);
     if (document === undefined) ctx.status = 404;
   };
-  for (const path of ROOT) router.get(path, send);
-  router.get('/.well-known/security.txt', (ctx: Context) => {
-    const { operator } = installation;
-    ctx.type = 'text/plain; charset=utf-8';
-    ctx.status = operator === null ? 404 : 200;
-    ctx.body =
-      operator === null
-        ? 'This installation has no operator named, so there is nobody to report to.\n'
-        : securityText(operator, baseUrl().replace(/\/$/, ''), new Date());
-  });
-  router.get(PRICING_PATH, async (ctx: Context) => {
-    if (ctx.querystring === '') return send(ctx);
-    ctx.set(SITE_HEADERS);
-    ctx.set('Cache-Control', 'no-store');
-    ctx.type = 'html';
-    const { pricing } = await site();
-    ctx.body = pricing((name) => [ctx.query[name]].flat().at(-1) ?? '');
-  });
-  router.get('/docs', send);
-  router.get('/docs.md', send);
-  router.get('/docs/search', async (ctx: Context) => {
-    const { q, for: readers } = ctx.query;
-    ctx.set(SITE_HEADERS);
-    ctx.set('Cache-Control', 'no-store');
-    ctx.type = 'html';
-    const { search } = await site();
-    const scope = SCOPES.find((it) => it === readers) ?? 'customers';
-    ctx.body = await search(typeof q === 'string' ? q : '', scope);
-  });
-  router.get('/docs/{*path}', send);
+  function routes(router: Router<State>): void {
+    for (const path of ROOT) router.get(path, send);
+    router.get('/.well-known/security.txt', (ctx: Context) => {
+      const { operator } = installation;
+      ctx.type = 'text/plain; charset=utf-8';
+      ctx.status = operator === null ? 404 : 200;
+      ctx.body =
+        operator === null
+          ? 'This installation has no operator named, so there is nobody to report to.\n'
+          : securityText(operator, baseUrl().replace(/\/$/, ''), new Date());
+    });
+    router.get(PRICING_PATH, async (ctx: Context) => {
+      if (ctx.querystring === '') return send(ctx);
+      ctx.set(SITE_HEADERS);
+      ctx.set('Cache-Control', 'no-store');
+      ctx.type = 'html';
+      const { pricing } = await site();
+      ctx.body = pricing((name) => [ctx.query[name]].flat().at(-1) ?? '');
+    });
+    router.get('/docs', send);
+    router.get('/docs.md', send);
+    router.get('/docs/search', async (ctx: Context) => {
+      const { q, for: readers } = ctx.query;
+      ctx.set(SITE_HEADERS);
+      ctx.set('Cache-Control', 'no-store');
+      ctx.type = 'html';
+      const { search } = await site();
+      const scope = SCOPES.find((it) => it === readers) ?? 'customers';
+      ctx.body = await search(typeof q === 'string' ? q : '', scope);
+    });
+    router.get('/docs/{*path}', send);
+  }
+  return { routes, unknownPage: send };
 }

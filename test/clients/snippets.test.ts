@@ -22,6 +22,7 @@ const REQUESTS = [
   ['/docs/reference/create-key', 201],
   ['/docs/reference/change-key', 200],
   ['/docs/reference/revoke-key', 204],
+  ['/docs/reference/create-file', 201],
 ] as const;
 
 /** Languages by their titles on the pages. */
@@ -52,6 +53,10 @@ for (const [title, language] of Object.entries(LANGUAGES))
       const code = (await snippetOf(path, title))
         .replaceAll(/key_[\da-f-]{36}/g, String(id))
         .replace(/^curl /, "curl -sS -o /dev/null -w '%{http_code}' ");
-      t.regex(await runSnippet({ language, code }, env), new RegExp(`^${status}\\b`), `${title} ${path}`);
+      t.regex(
+        await runSnippet({ language, code }, env, { 'menu.pdf': '%PDF-1.7' }),
+        new RegExp(`^${status}\\b`),
+        `${title} ${path}`,
+      );
     }
   });

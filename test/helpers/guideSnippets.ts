@@ -47,15 +47,23 @@ const PACKAGES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /**
  * Runs a snippet in a folder of its own, which contains the packages of this project. Resolves with what it prints. The
- * first run in Go is slow, because it compiles Go's standard library. @throws if it fails
+ * first run in Go is slow, because it compiles Go's standard library.
+ *
+ * @param files further files of the folder
+ * @throws if it fails
  */
-export async function runSnippet({ language, code }: Snippet, env: Record<string, string>): Promise<string> {
+export async function runSnippet(
+  { language, code }: Snippet,
+  env: Record<string, string>,
+  files: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const program = PROGRAMS[language];
   if (program === undefined) throw new Error(`no program for ${language}`);
   const folder = await mkdtemp(join(tmpdir(), 'utility-tools-snippet-'));
   try {
     const file = join(folder, program.file);
     await writeFile(file, code);
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
     await symlink(PACKAGES, join(folder, 'node_modules'));
     const { stdout } = await run(await program.command(), [...(program.args ?? []), file], {
       cwd: folder,

@@ -39,7 +39,7 @@ interface Language {
   /** Writes the body as an expression of the language. */
   input(value: unknown): string;
   /**
-   * Source text with the placeholders `{url}`, `{method}`, `{variable}`, `{key}`, `{input}`, `{type}` and `{file}`. A line that begins with `?` and
+   * Source text with the placeholders `{url}`, `{method}`, `{variable}`, `{key}`, `{input}`, `{type}`, `{file}` and `{source}`. A line that begins with `?` and
    * a condition of `conditionsOf` is only part of requests that meet it.
    */
   template: string;
@@ -76,20 +76,22 @@ export interface ApiRequest {
   isEmpty?: boolean;
   /** The file that curl asks for in place of JSON, and saves. */
   file?: { name: string; mimeType: string };
+  /** Name of the file that is sent. */
+  source?: string;
 }
 
 function conditionsOf(
-  { method, input, scope, isEmpty, file }: ApiRequest,
+  { method, input, scope, isEmpty, file, source }: ApiRequest,
   key: string | undefined,
 ): Set<string> {
   const hasBody = input !== undefined;
   return new Set([
     ...(scope === null ? [] : [key === undefined ? 'env' : 'literal']),
-    hasBody ? 'body' : 'bodiless',
+    hasBody ? 'body' : source === undefined ? 'bodiless' : 'upload',
     isEmpty ? 'empty' : 'result',
     ...(file === undefined ? [] : ['file']),
     // curl sends a POST if there is a body, and else a GET.
-    ...(method === (hasBody ? 'POST' : 'GET') ? [] : ['method']),
+    ...(method === (hasBody || source !== undefined ? 'POST' : 'GET') ? [] : ['method']),
   ]);
 }
 
@@ -110,6 +112,7 @@ export function requestSnippets(request: ApiRequest, key?: string): Snippet[] {
       key: key ?? '',
       type: request.file?.mimeType ?? '',
       file: shell(request.file?.name ?? ''),
+      source: request.source ?? '',
     };
     const text = source
       .split('\n')
@@ -120,7 +123,7 @@ export function requestSnippets(request: ApiRequest, key?: string): Snippet[] {
       .join('\n')
       .replace(/ \\$/, '')
       .replaceAll(
-        /\{(url|method|input|variable|key|type|file)\}/g,
+        /\{(url|method|input|variable|key|type|file|source)\}/g,
         (_all, value: string) => values[value] ?? '',
       );
     return { title, name, text };

@@ -29,6 +29,8 @@ export interface Operation {
   /** JSON Schema and example of the body; null without a body. */
   request: { schema: Json; example: unknown } | null;
   /** The successful response; its schema is null if it has no body. */
+  /** Whether the body is a file. */
+  isUpload: boolean;
   response: { status: string; schema: Json | null; example: unknown; types: string[] };
   errors: ErrorCode[];
 }
@@ -111,7 +113,8 @@ const errorsOf = (responses: Json): ErrorCode[] =>
   );
 
 function operationOf(path: string, method: MethodName, operation: Json): Operation {
-  const body = record(record(record(operation.requestBody).content)[JSON_TYPE]);
+  const bodies = record(record(operation.requestBody).content);
+  const body = record(bodies[JSON_TYPE]);
   const responses = record(operation.responses);
   return {
     id: text(operation.operationId),
@@ -123,6 +126,7 @@ function operationOf(path: string, method: MethodName, operation: Json): Operati
     scope: scopeOf(operation),
     parameters: parametersOf(operation),
     request: isRecord(body.schema) ? { schema: body.schema, example: exampleOf(body) } : null,
+    isUpload: Object.hasOwn(bodies, 'application/octet-stream'),
     response: responseOf(responses),
     errors: errorsOf(responses),
   };

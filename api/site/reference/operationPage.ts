@@ -13,14 +13,17 @@ import { runForm } from '../runForm.ts';
 import type { Operation, Parameter } from './document.ts';
 import { REFERENCE_PATH } from './paths.ts';
 
+/** Name of the file in examples. */
+const UPLOADED = 'menu.pdf';
+
 /** `listCalls` -> `list-calls` */
 const kebab = (id: string): string => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 export const operationPagePath = ({ id }: Pick<Operation, 'id'>): string => `${REFERENCE_PATH}/${kebab(id)}`;
 
 const ACCESS = {
-  tools: 'An [API key](/docs/authentication#choose-a-scope) of scope `tools`.',
-  account: 'An [API key](/docs/authentication#choose-a-scope) of scope `account`.',
+  tools: 'Needs an [API key](/docs/authentication#choose-a-scope) of scope `tools`.',
+  account: 'Needs an [API key](/docs/authentication#choose-a-scope) of scope `account`.',
   none: 'No key is needed.',
 } as const;
 
@@ -33,7 +36,7 @@ const schemaOf = (parameters: readonly Parameter[]) => ({
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
 
 function snippetsOf(
-  { method, path, parameters, request, response, scope }: Operation,
+  { method, path, parameters, request, isUpload, response, scope }: Operation,
   baseUrl: string,
 ): Snippet[] {
   const url = path.replaceAll(
@@ -44,6 +47,7 @@ function snippetsOf(
     method,
     url: `${baseUrl}${url}`,
     ...(request === null ? {} : { input: request.example ?? {} }),
+    ...(isUpload && { source: UPLOADED }),
     scope,
     isEmpty: response.schema === null,
   });
@@ -152,7 +156,7 @@ ${errorMarkdown(errorsOf(operation))}
 
 /** The page of an operation of the OpenAPI document. @param baseUrl URL of the API in examples */
 export function operationPage(operation: Operation, baseUrl: string): Page {
-  const { method, path, summary, description, scope, parameters, request, response } = operation;
+  const { method, path, summary, description, scope, parameters, request, isUpload, response } = operation;
   const snippets = snippetsOf(operation, baseUrl);
   const sections = sectionsOf(operation);
   const titles = ['Example', ...sections.map(({ title }) => title), 'Errors'];
@@ -163,22 +167,30 @@ export function operationPage(operation: Operation, baseUrl: string): Page {
     markdown: markdownOf(operation, snippets, sections),
     headings: titles.map((text) => ({ id: text.toLowerCase(), text })),
     body: html`<p class="call"><code>${method} ${path}</code></p>
-${paragraphs(description).map(
-  (text) => html`<p>${renderInline(text)}</p>
+${
+  description === `${summary}.`
+    ? null
+    : paragraphs(description).map(
+        (text) => html`<p>${renderInline(text)}</p>
 `,
-)}<p>${renderInline(ACCESS[scope ?? 'none'])}</p>
+      )
+}<p>${renderInline(ACCESS[scope ?? 'none'])}</p>
 ${heading('Example')}<div class="example">
 ${codeExamples(snippets, 'request')}${
   response.example === undefined ? null : codeBlock(json(response.example), 'json', 'Response')
 }</div>
-${runForm({
-  method,
-  path,
-  fields: parameters,
-  input: request === null ? null : json(request.example ?? {}),
-  scope,
-  button: `Send ${method} request`,
-  ...(method !== 'GET' && { note: 'The request changes your account.' }),
-})}${sections.map(sectionMarkup)}${heading('Errors')}${errorMarkup(errorsOf(operation))}`,
+${
+  isUpload
+    ? null
+    : runForm({
+        method,
+        path,
+        fields: parameters,
+        input: request === null ? null : json(request.example ?? {}),
+        scope,
+        button: `Send ${method} request`,
+        ...(method !== 'GET' && { note: 'The request changes your account.' }),
+      })
+}${sections.map(sectionMarkup)}${heading('Errors')}${errorMarkup(errorsOf(operation))}`,
   };
 }

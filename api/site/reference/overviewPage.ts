@@ -17,7 +17,7 @@ const introduction = (
 - **Errors:** every error has a stable \`code\`; [Errors](/docs/errors) lists them with what to do.
 - **Repeating:** [Errors and retries](/docs/retries) and [Idempotency](/docs/idempotency) say what is safe.
 - **Programs:** this reference is also an [OpenAPI document](/openapi.json), from which generators make clients. There are
-  [clients](/docs/clients) for TypeScript and Python.`;
+  [clients](/docs/clients) for TypeScript, Python and Go.`;
 
 /** Returns the path of the page of an operation. That of a tool call is the page of the tool. */
 function pagePath(operation: Operation, registry: Registry): string {
