@@ -32,7 +32,8 @@ const LINES: Readonly<Record<string, readonly Line[]>> = {
   'dns-lookup': [
     ['Name', 'hostname'],
     ['Record type', 'recordType'],
-    ['Records', 'records'],
+    ['First mail server', 'records.0.exchange'],
+    ['Second', 'records.1.exchange'],
   ],
   'ssl-check': [
     ['Host', 'host'],
@@ -77,7 +78,7 @@ const OTHER_LINES = 4;
 const LINE_CHARACTERS = 90;
 
 /** `pageCount` as `Page count`. */
-const inWords = (field: string): string => {
+export const inWords = (field: string): string => {
   const words = field.replaceAll(/([A-Z])/g, ' $1').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 };

@@ -1,6 +1,6 @@
 import { isRecord } from '../../schemas/isRecord.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
-import { renderInline } from './markdown.ts';
+import { renderInline, renderMarkdown } from './markdown.ts';
 
 /** A field of a JSON Schema in words. */
 interface Field {
@@ -73,14 +73,15 @@ function fieldsWithin(schema: Schema, prefix: string): Field[] {
   return Object.entries(schema.properties).flatMap(([key, property]) => {
     if (!isRecord(property)) return [];
     const name = `${prefix}${key}`;
+    const description = typeof property.description === 'string' ? property.description : '';
     const field = {
       name,
       type: typeOf(property),
       isRequired: required.includes(key),
       isSecret: property.writeOnly === true,
-      limits: limitsOf(property),
+      limits: limitsOf(property).filter((limit) => !description.startsWith(limit)),
       values: valuesOf(property),
-      description: typeof property.description === 'string' ? property.description : '',
+      description,
     };
     const nested = inner(property).flatMap((it) => fieldsWithin(it.schema, `${name}${it.suffix}.`));
     // Branches of a union can share fields.
@@ -105,6 +106,10 @@ function valueList(values: readonly string[]): Html | null {
 `;
 }
 
+/** A description of one paragraph, or of a sentence and a list. */
+const descriptionMarkup = (text: string): Html =>
+  text.includes('\n') ? renderMarkdown(text, () => null).body : html`<p>${renderInline(text)}</p>`;
+
 /** @param anchor prefix of the ids of the fields @param isInput whether to mark required fields; all output fields are */
 export const fieldList = (fields: readonly Field[], anchor: string, isInput: boolean): Html =>
   html`<ul class="fields">
@@ -113,7 +118,7 @@ ${fields.map(
 <p><a href="#${anchor}-${name}"><code class="field">${name}</code></a> <span class="type">${type}</span>${
     isInput && isRequired ? html` <span class="tag required">required</span>` : null
   }${isSecret ? html` <span class="tag">secret</span>` : null}</p>
-<p>${renderInline(description)}</p>
+${descriptionMarkup(description)}
 ${
   limits.length === 0
     ? null

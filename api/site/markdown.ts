@@ -45,6 +45,13 @@ export const withoutLinks = (text: string): string => text.replaceAll(/\[([^[\]]
 /** Lets names and paths in the columns of a table break after `/`, `.` and `_`, and nowhere else. */
 const breakable = (code: string): string => code.replaceAll(/(?<=[\w}])[/._](?=[\w{])/g, '$&<wbr>');
 
+/** Keeps a name together with the brackets and punctuation beside it, which would otherwise begin or end a line. */
+const withPunctuation = (markup: string): string =>
+  markup.replaceAll(
+    /\((?:<a [^>]*>)?<code>[^<]*<\/code>(?:<\/a>)?[,.;:!?)]*|(?:<a [^>]*>)?<code>[^<]*<\/code>(?:<\/a>)?[,.;:!?)]+/g,
+    '<span class="keep">$&</span>',
+  );
+
 /** Renders Markdown of this project. Headings become links to themselves, and wide tables scroll. */
 export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
   const headings: Heading[] = [];
@@ -78,9 +85,9 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
       code: ({ text: code, lang }: Tokens.Code) => codeBlock(code, lang ?? '').markup,
     },
   });
-  return { body: ownMarkup(String(marked.parse(text, { async: false }))), headings };
+  return { body: ownMarkup(withPunctuation(String(marked.parse(text, { async: false })))), headings };
 }
 
 /** Renders a text without paragraphs, such as the description of a field. */
 export const renderInline = (text: string): Html =>
-  ownMarkup(String(new Marked().parseInline(text, { async: false })));
+  ownMarkup(withPunctuation(String(new Marked().parseInline(text, { async: false }))));

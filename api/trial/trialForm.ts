@@ -1,6 +1,7 @@
 import { ERRORS } from '../../schemas/errors.ts';
 import { type Failure, reasons } from '../dashboard/components/alert.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
+import { inWords } from '../site/cardResult.ts';
 import { codeBlock } from '../site/highlight.ts';
 import { outputOf } from '../site/toolPage.ts';
 import { TRIAL_CHARACTERS, type Trial, trialPath } from './trials.ts';
@@ -11,7 +12,7 @@ export type TrialEnding = { output: Record<string, unknown> } | { failure: Failu
 function field({ tool }: Trial, name: string, value: string): Html {
   const { enum: values, default: fallback } = tool.input.properties[name] ?? {};
   const id = `${tool.name}-${name}`;
-  const label = html`<label for="${id}">${name}</label>`;
+  const label = html`<label for="${id}">${inWords(name)}</label>`;
   if (!Array.isArray(values))
     return html`<p class="whole">${label}
 <input id="${id}" name="${name}" value="${value}" maxlength="${TRIAL_CHARACTERS}" autocomplete="off" required></p>

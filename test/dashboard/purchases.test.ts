@@ -609,7 +609,7 @@ test('a purchase has a receipt as a page and as a PDF, and a link to the receipt
   t.true(linksOf(credits).includes(`/dashboard${path}`));
   t.regex(
     mainText(credits),
-    /1,000 credits for €9\.00 €0\.00900 per credit 40 screenshots, .* or 1,000 hashes 40 credits for €0\.50 €0\.0125 per credit 1 screenshot, /,
+    /1,000 credits for €9\.00 €0\.009 per credit 40 screenshots, .* or 1,000 hashes 40 credits for €0\.50 €0\.0125 per credit 1 screenshot, /,
   );
   const page = await pageOf(t, await owner.get(path));
   const today = new Date().toISOString().slice(0, 10);
