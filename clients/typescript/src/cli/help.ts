@@ -21,9 +21,9 @@ const FILE = `  --file FILE
 `;
 
 const ENVIRONMENT = `Environment:
-  UTILITY_TOOLS_API_KEY  API key of scope "tools" (default: the key of "utility-tools login")
+  UTILITY_TOOLS_API_KEY      API key of scope "tools" (default: the key of "utility-tools login")
   UTILITY_TOOLS_ACCOUNT_KEY  API key of scope "account" (default: the key of "utility-tools login --account")
-  UTILITY_TOOLS_URL      URL of the service (default: that of the key of "login", or else http://127.0.0.1:8080)
+  UTILITY_TOOLS_URL          URL of the service (default: that of the key of "login", or else http://127.0.0.1:8080)
 `;
 
 const exitCodes = (): string =>
