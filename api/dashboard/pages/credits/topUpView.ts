@@ -37,13 +37,13 @@ export interface TopUpSection {
   failure: Failure | null;
 }
 
-function stateLine({ settings, spent, selling }: TopUpSection): Html {
+function stateLine({ settings, spent }: TopUpSection): Html {
   if (settings === null || settings.state === 'off') return html`<p>Automatic top-ups are off.</p>`;
   const { below, pack, monthlyLimit } = settings;
   const terms = html`when a charge takes the balance below ${count(below, 'credit')}, we buy ${count(pack.credits, 'credit')} for ${price(pack.amount, pack.currency)}, once, and spend at most ${price(monthlyLimit, pack.currency)} in a calendar month (UTC)`;
   if (settings.state === 'pending')
     return html`<p>Automatic top-ups start when Stripe reports that your card is saved: ${terms}. Save the settings again to open the page of Stripe once more.</p>`;
-  return html`<p><strong>Automatic top-ups are on:</strong> ${terms}. This month: ${price(spent, pack.currency)}.${selling.by === 'test' ? ' No payment is made in the test checkout.' : ''}</p>`;
+  return html`<p><strong>Automatic top-ups are on:</strong> ${terms}. This month: ${price(spent, pack.currency)}.</p>`;
 }
 
 const failureLine = ({ settings }: TopUpSection): Html | null =>
@@ -72,10 +72,6 @@ const cardButton = ({ selling, settings }: TopUpSection): Html | null =>
 export function topUpSection(section: TopUpSection): Html {
   const { viewer, selling, settings, reference, failure } = section;
   const values = valuesOf(section);
-  const card =
-    selling.by === 'stripe'
-      ? "You enter a card on Stripe's page, which is charged without asking you again."
-      : 'This installation has a test checkout: no payment is made, and no card is needed.';
   return html`<h2 id="top-up">Automatic top-up</h2>
 ${failureLine(section)}${stateLine(section)}
 ${settings === null || settings.state === 'off' ? null : actionButton(viewer, `${TOP_UP_PATH}/off`, 'Switch off')}
@@ -110,7 +106,7 @@ ${inputField({
   attributes: { required: '', inputmode: 'decimal', maxlength: 9 },
   failure,
 })}
-<p>${card}</p>
+${selling.by === 'stripe' ? html`<p>You enter a card on Stripe's page, which is charged without asking you again.</p>` : null}
 <p class="actions"><button>${settings?.state === 'on' ? 'Save' : 'Switch on'}</button>${cardButton(section)}</p>`,
 })}`;
 }

@@ -56,13 +56,13 @@ export const jobsPage = ({ viewer, jobs, state, cursor, failure }: JobsPage): st
     title: 'Jobs',
     menu: { viewer, section: 'Jobs' },
     main: html`${alert(failure ?? null)}${suspension(viewer.account)}
-<p class="lead">A job is a call whose result waits here instead of on a connection. Programs create jobs: <a href="/docs/jobs">how to</a>. For many calls there are <a href="/dashboard/batches">batches</a>.</p>
+<p class="lead">A job is a call that runs in the background, and whose result is kept here. Programs create jobs. For many calls there are <a href="/dashboard/batches">batches</a>.</p>
 ${filterForm(state)}
 ${
   jobs.items.length === 0
     ? empty(
         state === undefined
-          ? html`<p>There are no jobs. A call with <code>Prefer: respond-async</code> becomes one.</p>`
+          ? html`<p>There are no jobs yet. <a href="/docs/jobs#create-a-job">Create one from a program</a></p>`
           : html`<p>No job is in this state. <a href="${JOBS_PATH}">Show all jobs</a>.</p>`,
       )
     : jobTable(jobs.items)
