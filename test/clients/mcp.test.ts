@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,7 +19,7 @@ import { startKeyProxy } from '../helpers/keyProxy.ts';
 import { ERAS, type Era } from '../helpers/mcp.ts';
 import { approve, connected } from '../helpers/oauth.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
 import { mcpConformance, mcpInspector, tokenizer } from '../provision/items/mcp.ts';
 
 const LIMIT_MS = 120_000;
@@ -102,20 +103,25 @@ const EXCEPTIONS: readonly Exception[] = [
     scenarios: ['http-custom-header-server-validation'],
   },
   {
-    reason: 'this server does not declare the extension for tasks',
-    message: /./,
+    reason:
+      'calls a tool that asks for input, or whose call ends with an error of the protocol; this server has no such tool',
+    message: /Unknown tool: (?:confirm_delete|multi_input|protocol_error_job|test_tool_with_task)/,
     scenarios: [
       'tasks-lifecycle',
-      'tasks-capability-negotiation',
-      'tasks-wire-fields',
-      'tasks-request-state-removal',
-      'tasks-mrtr-input',
-      'tasks-request-headers',
       'tasks-dispatch-and-envelope',
-      'tasks-status-notifications',
-      'tasks-required-task-error',
+      'tasks-mrtr-input',
       'tasks-mrtr-composition',
     ],
+  },
+  {
+    reason: 'looks for the greeting of the reference server in a result',
+    message: /tool result content MUST be unaffected by the Mcp-Method header/,
+    scenarios: ['tasks-request-headers'],
+  },
+  {
+    reason: 'notifications about tasks are optional, and this server sends none',
+    message: /notification/i,
+    scenarios: ['tasks-status-notifications'],
   },
 ];
 
@@ -139,20 +145,78 @@ const PASSED: Readonly<Record<string, readonly string[]>> = {
     'resources-list',
     'sep-2164-resource-not-found',
     'server-sse-multiple-streams',
+    'tasks-capability-negotiation',
+    'tasks-request-state-removal',
+    'tasks-required-task-error',
+    'tasks-wire-fields',
     'tools-list',
   ],
 };
 
+/** Numbers of checks that pass at least in scenarios of which a part does not apply, for the revision of 2026-07-28. */
+const PASSED_IN_PART = {
+  'server-stateless': 24,
+  'tasks-lifecycle': 7,
+  'tasks-dispatch-and-envelope': 4,
+  'tasks-request-headers': 2,
+} as const;
+
 let stack: SharedStack;
 let account: TestAccount;
 let folder: string;
+/** A server that answers after the seconds in the query of the URL. */
+let slow: string;
+const waits = createServer(({ url = '/' }, response) => {
+  const seconds = Number(new URL(url, 'http://target').searchParams.get('seconds'));
+  const timer = setTimeout(() => response.end('Done.'), seconds * 1000);
+  response.once('close', () => clearTimeout(timer));
+});
+
+/** A call of a tool of this server. */
+interface StandIn {
+  name: string;
+  arguments: Json;
+  /** Whether it becomes a task: never, if the client handles tasks, or always. */
+  asTask: 'never' | 'possible' | 'always';
+}
+
+/** What this server does in place of the tools of the reference server which the scenarios about tasks call. */
+const STAND_INS: Readonly<Record<string, (args: Json) => StandIn>> = {
+  greet: () => ({ name: 'hash-text', arguments: { text: 'abc' }, asTask: 'never' }),
+  slow_compute: ({ seconds }) => ({
+    name: 'http-request',
+    arguments: { url: `http://${slow}/?seconds=${Number(seconds)}` },
+    asTask: 'possible',
+  }),
+  failing_job: () => ({ name: 'ping', arguments: { host: '10.0.0.1' }, asTask: 'always' }),
+};
+
+/** Replaces calls of the reference server's tools. */
+const standIn: Parameters<typeof startKeyProxy>[2] = ({ headers, body }) => {
+  const message = body === '' ? {} : recordAt(JSON.parse(body));
+  const params = recordAt(message.params ?? {});
+  const tool = message.method === 'tools/call' ? STAND_INS[String(params.name)] : undefined;
+  if (tool === undefined) return { headers, body };
+  const { asTask, ...call } = tool(recordAt(params.arguments ?? {}));
+  const meta = recordAt(params._meta ?? {});
+  const handlesTasks = JSON.stringify(meta).includes('io.modelcontextprotocol/tasks');
+  const respondAsync = asTask === 'always' || (asTask === 'possible' && handlesTasks);
+  const _meta = { ...meta, ...(respondAsync && { respondAsync }) };
+  return {
+    headers: { ...headers, ...('mcp-name' in headers && { 'mcp-name': call.name }) },
+    body: JSON.stringify({ ...message, params: { ...params, ...call, _meta } }),
+  };
+};
 
 test.before(async () => {
   stack = await useStack();
+  slow = await listenAsTarget(waits);
   account = await makeAccount(stack, 1000);
   folder = await mkdtemp(join(tmpdir(), 'utility-tools-mcp-'));
 });
 test.after.always(async () => {
+  waits.close();
+  waits.closeAllConnections();
   await stack?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
@@ -193,7 +257,7 @@ for (const revision of Object.keys(PASSED))
     async (t) => {
       t.timeout(900_000);
       const packages = await mcpConformance.get((line) => t.log(line));
-      const proxy = await startKeyProxy(stack.baseUrl, account.toolsKey);
+      const proxy = await startKeyProxy(stack.baseUrl, account.toolsKey, standIn);
       t.teardown(() => proxy.close());
       const output = join(folder, revision);
       const options = ['--url', `${proxy.url}/mcp`, '--requirements', revision, '--output-dir', output];
@@ -217,9 +281,12 @@ for (const revision of Object.keys(PASSED))
       }
       t.deepEqual(unexplained, []);
       t.deepEqual(passed.sort(), PASSED[revision]);
-      const stateless = results.get('server-stateless') ?? [];
-      if (revision === '2026-07-28')
-        t.true(stateless.filter(({ status }) => status === 'SUCCESS').length >= 24, 'server-stateless');
+      if (revision !== '2026-07-28') return;
+      for (const [scenario, least] of Object.entries(PASSED_IN_PART)) {
+        const checks = results.get(scenario) ?? [];
+        const successes = checks.filter(({ status }) => status === 'SUCCESS').length;
+        t.true(successes >= least, `${scenario}: ${successes}`);
+      }
     },
   );
 
