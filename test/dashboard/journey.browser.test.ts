@@ -711,6 +711,20 @@ test.serial('the site is accessible in both colour schemes, and works without it
   t.deepEqual(tab.complaints, []);
 });
 
+test.serial('no page of the site has an accessibility violation of any impact', async (t) => {
+  t.timeout(900_000);
+  const { page, open } = tab;
+  const sitemap = await (await fetch(`${stack.baseUrl}/sitemap.xml`)).text();
+  const paths = [...sitemap.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, url = '']) => new URL(url).pathname);
+  t.true(paths.length > 100);
+  for (const [index, path] of paths.entries()) {
+    const value = index % 2 === 0 ? 'light' : 'dark';
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+    await open(path);
+    t.deepEqual(await findings(page, 'minor'), [], `${path} ${value}`);
+  }
+});
+
 test.serial(
   'visitors try a tool without an account, run it with a key, and choose the colours',
   async (t) => {

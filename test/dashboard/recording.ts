@@ -1,12 +1,21 @@
 import { ElementHandle, type Page } from 'puppeteer';
 import type { Tab } from './browser.ts';
 
+/**
+ * Seconds of a person's operations in the keystroke-level model (Card, Moran and Newell, Communications of the ACM 23 (7), 1980): to think
+ * before an act, to point with the mouse, to press and release its button, to move a hand between mouse and keyboard, and to press a key
+ * as an average typist without skill.
+ */
+const PERSON = { think: 1.35, point: 1.1, press: 0.2, move: 0.4, key: 0.28 } as const;
+
 /** What a person does in a browser for one task. Each click leads to a page. */
 export interface Recording {
   /** Number of buttons and links that were clicked. */
   clicks: number;
   /** Number of fields that were filled in. */
   fields: number;
+  /** Seconds that a person needs for the acts, without the time of the service. */
+  effort: number;
   /** The steps in words, each with the page to which it led. */
   steps: string[];
   open(path: string): Promise<void>;
@@ -17,6 +26,9 @@ export interface Recording {
   /** Fills in a search field and presses Enter. */
   search(label: string, text: string): Promise<void>;
 }
+
+/** Seconds until a person has clicked an element. */
+const POINTED = PERSON.think + PERSON.point + PERSON.press;
 
 /** Finds a visible element by its name: what labels it, or the text that it shows. */
 async function visible(page: Page, selector: string, name: string): Promise<ElementHandle<Element>> {
@@ -55,10 +67,12 @@ export function startRecording({ page, open }: Tab): Recording {
     await field.click({ count: 3 });
     await field.type(text);
     recording.fields += 1;
+    recording.effort += POINTED + 2 * PERSON.move + text.length * PERSON.key;
   }
   const recording: Recording = {
     clicks: 0,
     fields: 0,
+    effort: 0,
     steps: [],
     async open(path) {
       await open(path);
@@ -68,6 +82,7 @@ export function startRecording({ page, open }: Tab): Recording {
       const element = await visible(page, 'a, button', name);
       await moves(element.click());
       recording.clicks += 1;
+      recording.effort += POINTED;
       recording.steps.push(`clicks "${name}" -> ${place()}`);
     },
     async type(label, text) {
