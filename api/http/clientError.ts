@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import { problemBody } from './problem.ts';
@@ -32,10 +33,14 @@ function sendRawProblem(socket: Duplex, error: ServiceError, headers: readonly s
   );
 }
 
-/** Responds to a request that Node.js could not parse or that did not arrive in time. */
+/**
+ * Responds to a request that Node.js could not parse or that did not arrive in time. A connection on which nothing was sent is closed
+ * without a response: browsers open spare ones, and would take it for the response to their first request.
+ */
 export function answerClientError(error: Error, socket: Duplex): void {
-  const reset = 'code' in error && error.code === 'ECONNRESET';
-  if (reset || !socket.writable) {
+  const code = 'code' in error ? error.code : null;
+  const isSpare = code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesRead === 0;
+  if (code === 'ECONNRESET' || isSpare || !socket.writable) {
     socket.destroy();
     return;
   }
