@@ -22,5 +22,5 @@ export const createLedgerActivities = (ledger: Pick<Ledger, 'reserve' | 'settle'
     assertInTime();
     return ledger.reserve(call);
   },
-  settle: (settlement) => ledger.settle(settlement),
+  settle: ledger.settle,
 });

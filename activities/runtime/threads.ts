@@ -1,5 +1,7 @@
 import { Piscina } from 'piscina';
 import { ServiceError } from '../../schemas/errors.ts';
+import type { ToolContext } from './context.ts';
+import type { RunTool } from './loadTool.ts';
 import type { ThreadResult, ToolTask } from './thread.ts';
 
 /**
@@ -8,8 +10,8 @@ import type { ThreadResult, ToolTask } from './thread.ts';
  * processes (`decoders/`).
  */
 export interface Threads {
-  /** Runs a tool; terminates its thread when the signal aborts. @throws ServiceError thrown by the tool */
-  runTool(task: ToolTask, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /** Returns the function that runs a tool; it terminates the thread of the tool when its signal aborts. */
+  runOf(tool: string): RunTool<ToolContext>;
   close(): Promise<void>;
 }
 
@@ -32,12 +34,15 @@ export function createThreads(warm: number, most: number): Threads {
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   });
   return {
-    async runTool(task, signal) {
-      const result: ThreadResult = await pool.run(task, { signal });
-      if ('output' in result) return result.output;
-      const { code, members, detail } = result;
-      throw new ServiceError(code, { ...members, detail });
-    },
+    runOf:
+      (tool) =>
+      async (input, { callId, deadline, signal }) => {
+        const task: ToolTask = { tool, input, callId, deadline };
+        const result: ThreadResult = await pool.run(task, { signal });
+        if ('output' in result) return result.output;
+        const { code, members, detail } = result;
+        throw new ServiceError(code, { ...members, detail });
+      },
     close: () => pool.destroy(),
   };
 }

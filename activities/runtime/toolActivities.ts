@@ -84,8 +84,7 @@ export async function createToolActivities(
   for (const tool of tools) {
     const { name } = tool;
     const run: Run = runsOnThread(tool)
-      ? (input, { callId, deadline, signal }) =>
-          services.threads.runTool({ tool: name, input, callId, deadline }, signal)
+      ? services.threads.runOf(name)
       : withResource(await loadTool<ResourceContext>(name), () => services.resources.of(name));
     activities[name] = (call) => observed(name, call, services, () => runActivity(tool, run, call, services));
   }

@@ -115,33 +115,22 @@ export function createCallWorkflow(
   const handleOf = (callId: string) => client.workflow.getHandle<typeof callTool>(workflowIds.call(callId));
 
   /**
-   * Waits for the result of a workflow. Under load the Temporal server sometimes does not answer a long poll when the
+   * Waits for the end of a workflow. Under load the Temporal server sometimes does not answer a long poll when the
    * workflow ends; that poll expires after 20 s, and the next one returns the result at once. Therefore the first polls
    * are short. They are aborted instead of given a gRPC deadline: the server answers a poll with less than one second
    * left immediately and without a result, and the SDK would then poll in a tight loop.
-   *
-   * @throws as `handle.result`; gRPC status CANCELLED when the signal is aborted
    */
-  async function pollResult(callId: string, signal: AbortSignal): Promise<CallResult> {
+  async function result(callId: string, signal: AbortSignal): Promise<WorkflowEnd> {
     for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
       const poll = AbortSignal.timeout(pollMs);
       try {
-        return await client.connection.withAbortSignal(AbortSignal.any([signal, poll]), () =>
-          handleOf(callId).result(),
-        );
+        const ended = await retry(() => handleOf(callId).result(), AbortSignal.any([signal, poll]));
+        return { state: 'completed', result: ended };
       } catch (error) {
+        if (error instanceof WorkflowFailedError) return { state: 'failed', ...refusalOf(error), error };
+        if (error instanceof WorkflowNotFoundError) return { state: 'unknown', error };
         if (signal.aborted || !poll.aborted) throw error;
       }
-    }
-  }
-
-  async function result(callId: string, signal: AbortSignal): Promise<WorkflowEnd> {
-    try {
-      return { state: 'completed', result: await retry(() => pollResult(callId, signal), signal) };
-    } catch (error) {
-      if (error instanceof WorkflowFailedError) return { state: 'failed', ...refusalOf(error), error };
-      if (error instanceof WorkflowNotFoundError) return { state: 'unknown', error };
-      throw error;
     }
   }
 

@@ -87,7 +87,6 @@ export function createPendingAnswers(
   const mine = { 'pendingAnswer.process': processId };
   const oneOfMine = { $or: [mine, { 'pendingAnswer.earlier.process': processId }] };
   const done = { $unset: { pendingAnswer: '', earlyResponse: '' } } as const;
-  const answered = () => ({ ...done, $set: { 'timing.answeredAt': new Date() } });
   /** Calls that `assertPending` recorded as delivered before their results were sent. */
   const early = new Set<string>();
   /** The responses of this process that are being sent, by call. */
@@ -225,7 +224,11 @@ export function createPendingAnswers(
       // Sent at the same time as the response, so that a process that is killed right afterwards has sent both. If
       // the write fails, the next batch repeats it.
       calls
-        .updateOne({ _id: callId, ...oneOfMine }, answered(), { writeConcern: { w: 1, journal: false } })
+        .updateOne(
+          { _id: callId, ...oneOfMine },
+          { ...done, $set: { 'timing.answeredAt': new Date() } },
+          { writeConcern: { w: 1, journal: false } },
+        )
         .catch(() => undefined);
     },
 

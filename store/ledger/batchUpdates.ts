@@ -124,14 +124,6 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
   const updating = new Set<string>();
   let commands = 0;
 
-  async function updateOne(batch: Batch): Promise<void> {
-    const account = await accounts.findOneAndUpdate({ _id: batch.accountId }, updateOf(batch), {
-      returnDocument: 'after',
-      projection: projectionOf([batch], leftovers),
-    });
-    resolveAll(batch, account);
-  }
-
   /**
    * Updates several accounts. The results are read afterwards: other processes may have changed the accounts again by then,
    * but not the hold or the entry of a step's call, unless they have ended this call.
@@ -175,10 +167,14 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
   }
 
   async function update(batches: readonly Batch[]): Promise<void> {
-    const [only, ...others] = batches;
+    const [first, ...others] = batches;
     try {
-      if (only !== undefined && others.length === 0) await updateOne(only);
-      else await updateMany(batches);
+      if (first === undefined || others.length > 0) return await updateMany(batches);
+      const account = await accounts.findOneAndUpdate({ _id: first.accountId }, updateOf(first), {
+        returnDocument: 'after',
+        projection: projectionOf(batches, leftovers),
+      });
+      resolveAll(first, account);
     } catch (error) {
       // A step that has its result already ignores this.
       for (const batch of batches) rejectAll(batch, error);

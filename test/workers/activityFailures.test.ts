@@ -31,7 +31,7 @@ async function attempt(latest: (signal: AbortSignal, cancel: () => void) => Prom
     files: { read: unused },
     links: { store: unused },
     openVault: unused,
-    threads: { runTool: unused, close: unused },
+    threads: { runOf: unused, close: unused },
     offload: unused,
     resources: { of: () => undefined, [Symbol.asyncDispose]: unused },
     observe: () => () => undefined,
