@@ -57,8 +57,6 @@ type Format = Pick<BatchRequest, 'about' | 'rows' | 'options'>;
 
 /** Bytes of a line or of an element in addition to those of the tool's input. */
 const EXTRA_BYTES = 16_384;
-/** Maximum time to receive a body, in milliseconds; that of the server. */
-const RECEIVE_MS = 60_000;
 
 /** Returns the maximum size of a row in bytes. */
 export const longestRow = (registry: Registry): number =>
@@ -119,7 +117,7 @@ export function batchRoutes(router: Router<State>, deps: Dependencies): void {
     const { caller, requestId } = ctx.state;
     const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
     using _slot = await uploads.acquire(caller.account._id);
-    const chunks = receiveBody(ctx, MAX_BATCH_BYTES, false, RECEIVE_MS);
+    const chunks = receiveBody(ctx, MAX_BATCH_BYTES);
     const { row, isReplay } = await batches.create({
       caller,
       requestId,

@@ -38,8 +38,6 @@ export interface Uploads {
 
 /** Files of an account that a process receives at the same time, and how long further ones wait. */
 const UPLOADS = { most: 2, waitMs: 10_000, what: 'files of an account are received' } as const;
-/** Maximum time to receive a body, in milliseconds; that of the server. */
-const RECEIVE_MS = 60_000;
 /** Bytes of a form beside its file. */
 const FORM_BYTES = 65_536;
 
@@ -52,16 +50,13 @@ function assertIdentity({ headers }: IncomingMessage): void {
 }
 
 const formOf = (ctx: Context, boundary: string, isField: (name: string) => boolean) =>
-  readFileForm(
-    readParts(receiveBody(ctx, MAX_FILE_BYTES + FORM_BYTES, false, RECEIVE_MS), boundary),
-    isField,
-  );
+  readFileForm(readParts(receiveBody(ctx, MAX_FILE_BYTES + FORM_BYTES), boundary), isField);
 
 function uploadOf(ctx: Context): Upload {
   const boundary = boundaryOf(ctx.req);
   if (boundary !== null) return formOf(ctx, boundary, () => false);
   const name = fileNameOf(parametersOf(ctx.get('Content-Disposition')).get('filename'));
-  return { name: () => name, chunks: receiveBody(ctx, MAX_FILE_BYTES, false, RECEIVE_MS) };
+  return { name: () => name, chunks: receiveBody(ctx, MAX_FILE_BYTES) };
 }
 
 export function createUploads(files: Files): Uploads {

@@ -7,8 +7,11 @@ import { exceededBound, startsObject } from './jsonBounds.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-/** Maximum time in milliseconds to receive a body; after that the connection is closed. */
-const BODY_TIMEOUT_MS = 30_000;
+/**
+ * Maximum time in milliseconds to receive a body that is kept, and one that is used up as it arrives: that of the HTTP server for a
+ * request. After that the connection is closed.
+ */
+const RECEIVE_MS = { kept: 30_000, usedUp: 60_000 };
 /**
  * Maximum memory in bytes for all bodies that are being received. Above it, the address or account that holds most loses
  * connections.
@@ -63,16 +66,10 @@ interface Received extends Sender {
  * Yields the chunks of a body as they arrive.
  *
  * @param limit maximum size in bytes
- * @param isKept whether the caller keeps the chunks until the end; else each chunk is used up when the next one is requested
- * @param timeoutMs maximum time to receive the body
+ * @param isKept whether the caller keeps the chunks until the end. Default: each is used up when the next one is requested
  * @throws ServiceError body_too_large; malformed_json if the body is incomplete or arrives in too many small pieces
  */
-export async function* receiveBody(
-  ctx: Received,
-  limit: number,
-  isKept: boolean,
-  timeoutMs = BODY_TIMEOUT_MS,
-): AsyncGenerator<Buffer> {
+export async function* receiveBody(ctx: Received, limit: number, isKept = false): AsyncGenerator<Buffer> {
   const request = ctx.req;
   const tooLarge = new ServiceError('body_too_large', {
     detail: `The body must have at most ${limit} bytes.`,
@@ -80,7 +77,7 @@ export async function* receiveBody(
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
   let size = 0;
   let pieces = 0;
-  const timeout = setTimeout(() => request.destroy(), timeoutMs);
+  const timeout = setTimeout(() => request.destroy(), isKept ? RECEIVE_MS.kept : RECEIVE_MS.usedUp);
   using share = bodies.open(holderOf(ctx), () => request.destroy());
   try {
     // A refusal must not destroy the connection: a client that is still sending would see a broken connection instead

@@ -16,8 +16,6 @@ const MOST_FIELDS = 20;
 const FIELD_BYTES = 16_384;
 /** Maximum size of a form in bytes: a file, and the fields with their headers. */
 const FORM_BYTES = MAX_BATCH_BYTES + MOST_FIELDS * 2 * FIELD_BYTES;
-/** Maximum time to receive a form, in milliseconds; that of the server. */
-const RECEIVE_MS = 60_000;
 
 /**
  * Reads a form with a file as it arrives. Its fields come before the file, so that they can be checked first.
@@ -31,7 +29,7 @@ export async function readUpload(ctx: Context, use: (form: UploadForm) => Promis
     throw new ServiceError('unsupported_media_type', {
       detail: 'The form must be sent as multipart/form-data.',
     });
-  const parts = readParts(receiveBody(ctx, FORM_BYTES, false, RECEIVE_MS), boundary);
+  const parts = readParts(receiveBody(ctx, FORM_BYTES), boundary);
   const fields = new URLSearchParams();
   let count = 0;
   // `use` ends the loop, which ends the reader.
