@@ -83,7 +83,7 @@ export const batch = {
       type: 'string',
       enum: BATCH_STATES,
       description:
-        'State of the batch. `cancelling`: rows that run end, the others are cancelled. `completed` and `cancelled` are final.',
+        'State of the batch. `cancelling`: running rows finish, the others are cancelled. `completed` and `cancelled` are final.',
     },
     pauseReason: {
       type: ['string', 'null'],
@@ -279,7 +279,7 @@ export const pauseBatch = defineOperation({
   method: 'post',
   path: '/api/v1/batches/{id}/pause',
   summary: 'Pause a batch',
-  description: 'Rows that run end, and no further row starts. Changes nothing unless the batch runs.',
+  description: 'Running rows finish, and no further row starts. Changes nothing unless the batch runs.',
   tag: TAG,
   auth: 'tools',
   success: { status: 200, schema: batch },
@@ -319,7 +319,7 @@ export const cancelBatch = defineOperation({
   path: '/api/v1/batches/{id}',
   summary: 'Cancel a batch',
   description:
-    'Cancels the rows that wait; rows that run end. Results of rows that have ended are kept. Changes nothing if the batch has ended.',
+    'Cancels the waiting rows; running rows finish. Results of rows that have ended are kept. Changes nothing if the batch has ended.',
   tag: TAG,
   auth: 'tools',
   success: { status: 204 },

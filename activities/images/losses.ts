@@ -2,8 +2,8 @@ import type { Loss } from '../../schemas/formats/changedImage.ts';
 import type { ImageHeader } from './header.ts';
 
 /**
- * Marks of gain maps: the XMP namespaces of Adobe, also used by Ultra HDR, and of Apple, and the segment of ISO 21496-1. A map
- * is an image of its own after the first one, where only XMP tells that of Apple.
+ * Marks of gain maps: the XMP namespaces of Adobe (also of Ultra HDR) and of Apple, and the segment of ISO 21496-1. A gain map
+ * is a second image behind the first one. That of Apple is recognized only by its XMP.
  */
 const GAIN_MAPS = [
   'http://ns.adobe.com/hdr-gain-map/1.0/',

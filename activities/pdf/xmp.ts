@@ -57,7 +57,7 @@ interface Property {
   items: Item[];
 }
 
-/** Texts of alternatives are in several languages; those of a list belong together. */
+/** The text of a property: all items of a list of authors; of translations, the default one, else the first. */
 function textOf({ name, own, items }: Property): string {
   const texts = items.filter(({ text }) => text.trim() !== '');
   if (texts.length === 0) return own.text.trim();

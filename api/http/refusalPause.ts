@@ -6,5 +6,4 @@ import { setTimeout as sleep } from 'node:timers/promises';
  */
 const PAUSE_MS = 1000;
 
-/** Waits before a refusal. */
 export const pauseRefusal = (): Promise<void> => sleep(PAUSE_MS, undefined, { ref: false });

@@ -26,7 +26,7 @@ export type RunEnd = Pick<ScheduleRunDoc, 'state' | 'code' | 'charged'>;
 interface Moved {
   /** They are to get their job or batch. */
   started: ScheduleRunDoc[];
-  /** They ran before. */
+  /** They were started before, and may lack their job or batch after a crash. */
   running: ScheduleRunDoc[];
 }
 
@@ -46,7 +46,7 @@ export interface ScheduleRuns {
     schedule: Pick<ScheduleDoc, '_id' | 'accountId'>,
     runs: readonly NewRun[],
   ): Promise<ScheduleRunDoc[] | null>;
-  /** Starts the runs whose turn it is, and returns what follows. The clock's runs of a paused schedule wait. */
+  /** Starts the runs whose turn it is, and returns what the caller must do for them. The clock's runs of a paused schedule wait. */
   next(scheduleId: string): Promise<Moved>;
   /** Whether runs of a schedule wait. */
   hasWaiting(scheduleId: string): Promise<boolean>;

@@ -48,7 +48,7 @@ interface Dependencies {
   requestAt(path: string): CallRequest;
   /** Aborts when the APIs detect an outage of Temporal. */
   outage: AbortSignal;
-  /** Receives what must never happen. */
+  /** Called with a description when something happened that must never happen. */
   onFault(fault: string): void;
 }
 

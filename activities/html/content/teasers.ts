@@ -7,9 +7,9 @@ const MIN_ENTRIES = 3;
 const LINK = { share: 0.15, characters: 12 };
 /** Share of the entries of a list that must refer to other pages. */
 const MOST = 0.6;
-/** An entry with more than this share of the content is a part of it. */
+/** An entry with more than this share of the content is not a link to another page, but a part of the content. */
 const MAX_SHARE = 0.35;
-/** Share of the prose that the element of the article contains. */
+/** The article is the smallest element with at least this share of the prose. */
 const CORE = 0.95;
 const MIN_WORDS = 50;
 /** Elements that are repeated inside articles. */

@@ -161,7 +161,7 @@ export class Batches {
     return rowOf<BatchManifest>(await this.#send(request, options));
   }
 
-  /** Lets no further row start. Rows that run end. */
+  /** Lets no further row start. Running rows finish. */
   async pause(id: string, options?: RequestOptions): Promise<Batch> {
     const request = requestOf({ method: 'POST', path: `${pathOf(id)}/pause` });
     return rowOf<Batch>(await this.#send({ ...request, always: true }, options));
@@ -173,7 +173,7 @@ export class Batches {
     return rowOf<Batch>(await this.#send({ ...request, always: true }, options));
   }
 
-  /** Cancels the rows that wait. Rows that run end, and results of rows that have ended are kept. */
+  /** Cancels the waiting rows. Running rows finish, and results of rows that have ended are kept. */
   async cancel(id: string, options?: RequestOptions): Promise<void> {
     await this.#send(requestOf({ method: 'DELETE', path: pathOf(id) }), options);
   }

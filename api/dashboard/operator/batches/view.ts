@@ -32,7 +32,7 @@ interface OpenWorkPage {
 }
 
 const NEWS = {
-  batch: 'The batch is being cancelled. Rows that wait are not charged; those that run end.',
+  batch: 'The batch is being cancelled. Waiting rows are not charged; running rows finish.',
   job: 'The job is being cancelled. A job that acts on other machines runs to its end.',
 } as const;
 
@@ -61,7 +61,7 @@ const batchTable = ({ viewer, batches, emails }: OpenWorkPage): Html =>
                 viewer,
                 label: 'Cancel',
                 of: _id,
-                text: 'Rows that wait are cancelled; those that run end. The owner sees a cancelled batch.',
+                text: 'Waiting rows are cancelled; running rows finish. The owner sees a cancelled batch.',
               }),
       },
     ],

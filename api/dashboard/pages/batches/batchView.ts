@@ -35,7 +35,7 @@ const STATES: Record<Exclude<BatchDoc['state'], 'paused'>, string> = {
   creating: '',
   discarding: '',
   running: 'Rows run when workers are free. You can leave this page; the batch goes on.',
-  cancelling: 'Rows that wait are cancelled; those that run end.',
+  cancelling: 'Waiting rows are cancelled; running rows finish.',
   completed: 'All rows have ended.',
   cancelled: 'The batch was cancelled. Results of rows that had ended are kept.',
 };

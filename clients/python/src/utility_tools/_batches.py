@@ -176,7 +176,7 @@ class Batches:
         return manifest
 
     def pause(self, id: str) -> Batch:
-        """Lets no further row start. Rows that run end."""
+        """Lets no further row start. Running rows finish."""
         request = replace(request_of("POST", f"{path_of(_BATCH, id)}/pause"), always=True)
         batch: Batch = self._transport.send(request).json()
         return batch
@@ -189,7 +189,7 @@ class Batches:
         return batch
 
     def cancel(self, id: str) -> None:
-        """Cancels the rows that wait. Rows that run end, and results of rows that have ended are kept."""
+        """Cancels the waiting rows. Running rows finish, and results of rows that have ended are kept."""
         self._transport.send(request_of("DELETE", path_of(_BATCH, id)))
 
 
@@ -276,7 +276,7 @@ class AsyncBatches:
         return manifest
 
     async def pause(self, id: str) -> Batch:
-        """Lets no further row start. Rows that run end."""
+        """Lets no further row start. Running rows finish."""
         request = replace(request_of("POST", f"{path_of(_BATCH, id)}/pause"), always=True)
         batch: Batch = (await self._transport.send(request)).json()
         return batch
@@ -289,5 +289,5 @@ class AsyncBatches:
         return batch
 
     async def cancel(self, id: str) -> None:
-        """Cancels the rows that wait. Rows that run end, and results of rows that have ended are kept."""
+        """Cancels the waiting rows. Running rows finish, and results of rows that have ended are kept."""
         await self._transport.send(request_of("DELETE", path_of(_BATCH, id)))

@@ -25,7 +25,7 @@ def _repeatable(path: str, body: Any, idempotency_key: Optional[str]) -> Request
 
 def _backfill(id: str, start: str, end: str) -> Request:
     request = request_of("POST", f"{path_of(_SCHEDULE, id)}/backfill", {"from": start, "to": end})
-    # Only times without a run get one.
+    # Can be repeated: only times that have no run yet get one.
     return replace(request, always=True)
 
 

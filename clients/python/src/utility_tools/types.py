@@ -1714,7 +1714,7 @@ class Batch(TypedDict):
     id: str
     """Id of the batch."""
     state: Literal["running", "paused", "cancelling", "completed", "cancelled"]
-    """State of the batch. `cancelling`: rows that run end, the others are cancelled. `completed` and `cancelled` are final."""
+    """State of the batch. `cancelling`: running rows finish, the others are cancelled. `completed` and `cancelled` are final."""
     pauseReason: Union[str, None]
     """Why the batch is paused: `not_started`, `requested`, `max_credits`, `insufficient_credits`, `key_budget_exceeded`, `account_suspended`, `rate_limited`; else null."""
     createdAt: str

@@ -2042,7 +2042,7 @@ export interface Batch {
   /** Id of the batch. */
   id: string;
   /**
-   * State of the batch. `cancelling`: rows that run end, the others are cancelled. `completed` and
+   * State of the batch. `cancelling`: running rows finish, the others are cancelled. `completed` and
    * `cancelled` are final.
    */
   state: "running" | "paused" | "cancelling" | "completed" | "cancelled";
