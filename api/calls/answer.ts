@@ -29,8 +29,9 @@ export async function deliver(
   }
   // Must not refer to the answer, which would keep the stored result in memory beside the response until its end.
   const { ended } = answer;
-  if (response.closed) ended(response.writableFinished);
-  else response.once('close', () => ended(response.writableFinished));
+  const onClose = () => ended(response.writableFinished);
+  if (response.closed) onClose();
+  else response.once('close', onClose);
 }
 
 /** The age of a result in whole seconds, as the header `Age` has it (RFC 9111, section 5.1). */
