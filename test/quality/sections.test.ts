@@ -1,9 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import { PAGE_TYPES } from '../../schemas/tools/web-scrape.ts';
 import { makeDocx } from '../helpers/office.ts';
 import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 import { compareArticles } from './articles.ts';
@@ -22,6 +24,7 @@ import { makeSitePictures } from './sitePictures.ts';
 import { compareTakumi } from './takumi.ts';
 import { compareText } from './text.ts';
 import { compareUpscaling } from './upscale.ts';
+import { compareWebText } from './webText.ts';
 import { compareWord } from './word.ts';
 
 // Each comparison runs once on little data, to show that it works. The figures mean nothing.
@@ -39,6 +42,21 @@ function folderOf(t: ExecutionContext, files: Readonly<Record<string, string | U
   return folder;
 }
 
+/** A page of each type, in the folders of the benchmark WCXB, on a domain on which the model was not trained. */
+const WCXB = Object.fromEntries(
+  PAGE_TYPES.flatMap((type) => [
+    [
+      `dev/ground-truth/${type}.json`,
+      JSON.stringify({
+        url: `https://quay.example/${type}`,
+        ground_truth: { main_content: SENTENCE.repeat(30) },
+        _internal: { page_type: { primary: type } },
+      }),
+    ],
+    [`dev/html/${type}.html.gz`, gzipSync(PAGE)],
+  ]),
+);
+
 const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Promise<Report>>> = {
   articles: (t) =>
     compareArticles(
@@ -48,6 +66,7 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
       }),
     ),
   text: (t) => compareText(folderOf(t, { 'ferry.html': PAGE })),
+  webText: (t) => compareWebText(folderOf(t, WCXB)),
   pdfMetadata: (t) => comparePdfMetadata(folderOf(t, { 'a.pdf': makePdf({ objects: ONE_PAGE }) })),
   fieldPdfs: () => compareFieldPdfs(/^line ends/),
   fieldPictures: () => compareFieldPictures(/^no dpi/),
@@ -65,6 +84,25 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
   cipherScan: () => compareScans(undefined, /^$/, /^OpenSSL, TLS 1\.2$/),
   upscale: () => compareUpscaling({ pictures: 1, factors: [2], side: 32 }),
 };
+
+test('every comparison has a short run', (t) => {
+  const main = readFileSync(new URL('main.ts', import.meta.url), 'utf8');
+  const names = [...main.matchAll(/^import \{ (compare\w+) \}/gm)].map(([, name = '']) => name);
+  t.true(names.length > 10);
+  const runs = Object.values(COMPARISONS).map(String).join('\n');
+  t.deepEqual(
+    names.filter((name) => !runs.includes(`${name}(`)),
+    [],
+  );
+});
+
+test('the features of pages are written', (t) => {
+  const folder = folderOf(t, WCXB);
+  const file = join(folder, 'features');
+  execFileSync(process.execPath, ['test/quality/webTextFeatures.ts', folder, file]);
+  t.is(readFileSync(`${file}.jsonl`, 'utf8').trim().split('\n').length, PAGE_TYPES.length);
+  t.true(statSync(`${file}.f32`).size > 0);
+});
 
 for (const [name, compare] of Object.entries(COMPARISONS))
   test.serial(`the comparison ${name} gives its figures`, async (t) => {
