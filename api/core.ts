@@ -18,7 +18,7 @@ import { type Attention, createAttention } from './calls/attention.ts';
 import { type ClientUses, createClientUses } from './http/clientUse.ts';
 import { type ApiMetrics, createApiMetrics } from './http/metrics.ts';
 import { createLimits, type Limits } from './limits.ts';
-import { createEventDispatch } from './webhooks/dispatchEvents.ts';
+import { createEventDispatch } from './webhooks/eventDispatch.ts';
 
 /** The dependencies that all areas of the API share. */
 export interface ApiCore extends Core {

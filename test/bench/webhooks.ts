@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { createEventDispatch } from '../../api/webhooks/dispatchEvents.ts';
+import { createEventDispatch } from '../../api/webhooks/eventDispatch.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { EVENTS, type EventKind } from '../../schemas/events.ts';
 import { openStore } from '../../store/mongo/mongo.ts';
