@@ -18,12 +18,14 @@ import { API, type Type, type Symbol as TypeSymbol } from 'typescript/unstable/s
  * - types: types of the project that the signatures of these functions name
  */
 
-type Start = 'route' | 'workflow' | 'activity' | 'thread' | 'tool';
+type Start = 'route' | 'workflow' | 'reservation' | 'activity' | 'thread' | 'tool';
 
 /** Where the path starts, and where it continues in another process or thread: the file, and the text before the function. */
 const START: Readonly<Record<Start, readonly [file: string, text: string]>> = {
   route: ['api/calls/toolRoutes.ts', "router.post('/api/v1/tools/:tool', "],
   workflow: ['workflows/callTool.ts', 'export async function callTool'],
+  // An update of the account is nearer by way of the settlement.
+  reservation: ['activities/ledger/ledgerActivities.ts', 'async reserve('],
   activity: ['activities/runtime/toolActivities.ts', 'activities[name] = '],
   thread: ['activities/runtime/thread.ts', 'export default async function runOnThread'],
   tool: ['activities/tools/hash-text.ts', 'export async function run'],
@@ -32,7 +34,7 @@ const START: Readonly<Record<Start, readonly [file: string, text: string]>> = {
 /** The steps of a call in their order, each with the function where the search for it starts and the line that performs it. */
 const STEPS: readonly (readonly [step: string, from: Start, line: RegExp])[] = [
   ['start', 'route', /client\.workflow\.start</],
-  ['reserve', 'workflow', /accounts\.findOneAndUpdate\(/],
+  ['reserve', 'reservation', /accounts\.findOneAndUpdate\(/],
   ['tool', 'activity', /pool\.run\(/],
   ['tool', 'thread', /await run\(/],
   ['tool', 'tool', /DIGESTS\[/],
@@ -266,6 +268,7 @@ const report = (title: string, entries: Iterable<string>) => {
 const paths = {
   route: follow(functionAt(START.route)),
   workflow: follow(functionAt(START.workflow)),
+  reservation: follow(functionAt(START.reservation)),
   activity: follow(functionAt(START.activity)),
   thread: follow(functionAt(START.thread)),
   tool: follow(functionAt(START.tool)),

@@ -8,7 +8,7 @@ import type { FileReference } from '../store/files/files.ts';
 import type { StoredLink } from '../store/files/links.ts';
 import type { KeyBudget } from '../store/ledger/keySpend.ts';
 import type { Reservation, ReserveResult, Settled, Settlement } from '../store/ledger/ledger.ts';
-import type { DigestKeys } from '../store/receipts/digestKeys.ts';
+import type { DigestKeys } from '../store/receipts/digests.ts';
 import type { KeptPicture } from '../store/schedules/scheduleDocs.ts';
 import type { Snapshot } from '../store/schedules/sealed.ts';
 

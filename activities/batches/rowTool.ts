@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import type { CallDigests, ToolTimes } from '../../store/accounts/accountDocs.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
-import type { DigestKeys } from '../../store/receipts/digestKeys.ts';
+import type { DigestKeys } from '../../store/receipts/digests.ts';
 import { isCallFailure } from '../../workflows/contract.ts';
 import type { JobOutcome } from '../../workflows/runJob.ts';
 import type { ToolActivities } from '../../workflows/types.ts';

@@ -23,7 +23,7 @@ import { callbackRow } from '../../store/batches/batchCallbacks.ts';
 import type { BatchCallbackDoc } from '../../store/batches/batchDocs.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
-import { idempotencyKey, maxCredits } from '../calls/callHeaders.ts';
+import { idempotencyKey, maxCredits } from '../calls/toolCall.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
 import { isOfType, receiveBody } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';

@@ -17,7 +17,7 @@ import { sampleClients } from '../http/sampleClients.ts';
 import { createUploadLimit } from '../http/uploadLimit.ts';
 import type { InternalPort } from '../internalPort.ts';
 import { createPaidCalls } from '../topUps/paidCalls.ts';
-import type { TopUpService } from '../topUps/topUpService.ts';
+import type { TopUpService, Transport } from '../topUps/topUpService.ts';
 import { createTimeoutLimit } from './admission.ts';
 import { createCallWorkflow } from './callWorkflow.ts';
 import { createFastLane } from './fastLane.ts';
@@ -84,11 +84,12 @@ export async function createCallsArea(core: ApiCore, services: Services) {
     attention,
     log,
   });
-  const paidCalls = createPaidCalls({ toolCallService, accounts, topUpService });
+  const paidCallsOver = (transport: Transport) =>
+    createPaidCalls({ toolCallService, accounts, topUpService, transport });
   const uploads = createUploadLimit();
   return {
     toolCallService,
-    paidCalls,
+    paidCallsOver,
     workflow,
     contents,
     replaySlots,
@@ -97,7 +98,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
       toolRoutes(router, {
         registry,
         toolCallService,
-        paidCalls,
+        paidCalls: paidCallsOver('http'),
         outages,
         uploads,
         fileUploads,

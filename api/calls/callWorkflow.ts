@@ -102,7 +102,7 @@ function refusalOf({ cause }: WorkflowFailedError): Pick<FailedEnd, 'refusal' | 
 
 /**
  * Creates the operations on the workflows of calls. @param onFault receives the first transient error of an
- * operation, before the operation is retried
+ * operation, or of a poll for a result, before it is retried
  * @param fastLane starts the workflows of fast tools. Default: they are started as all others
  */
 export function createCallWorkflow(

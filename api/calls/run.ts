@@ -24,7 +24,7 @@ import { createRefunds, isReplayable, noLongerKept, type RefundDependencies } fr
 import type { ReplaySlots } from './replaySlots.ts';
 import type { Retention } from './retention.ts';
 import type { ResultReuse } from './reuse.ts';
-import { createStartWorkflow } from './startWorkflow.ts';
+import { createRunWorkflow } from './runWorkflow.ts';
 import type { Answer, CallOutcome, ToolCall } from './toolCall.ts';
 
 /** Runs tool calls: those of the API route, of the MCP endpoint, of the dashboard and of the trial. */
@@ -69,9 +69,9 @@ const SLOT_WAIT_SHARE = 0.5;
 
 /** Creates the steps of a call, here in the order in which a call takes them. */
 export function createToolCallService(deps: Dependencies): ToolCallService {
-  const { workflow, retention, reuse, calls, answers, vault, limits, log } = deps;
+  const { workflow, retention, reuse, calls, answers, limits, log } = deps;
   const records = createCallRecords(deps);
-  const startWorkflow = createStartWorkflow(deps);
+  const runWorkflow = createRunWorkflow(deps);
   const refunds = createRefunds(deps);
   const admission = createAdmission(deps);
   const slots = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
@@ -135,41 +135,23 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     });
   }
 
-  /** Requests the cancellation of a call when its caller disconnects. @returns a function that ends this */
-  function cancelOnHangup({ row, call: { hangup } }: Recorded, timeout: AbortSignal): () => void {
-    const cancel = () => {
-      workflow
-        .cancel(row._id, timeout)
-        .catch((error) => log.warn({ err: error }, 'could not cancel the workflow of a call'));
-    };
-    if (hangup.aborted) cancel();
-    else hangup.addEventListener('abort', cancel, { once: true });
-    return () => hangup.removeEventListener('abort', cancel);
-  }
-
   /** Starts the workflow, waits for its end, and settles the call. */
   async function complete(recorded: Recorded): Promise<CallOutcome> {
     const { row, start } = recorded;
     const copy = row.reused?.copy;
     if (copy !== undefined) return readCopy(recorded, copy);
     const timeout = AbortSignal.timeout((start?.request.policy.deadlineMs ?? 0) + OVERHEAD_MS);
-    let stopCancelling = () => {};
-    let storedInput: ResultReference | undefined;
     let end: WorkflowEnd;
     try {
-      const started = start === null ? null : await startWorkflow(recorded, start, timeout);
-      storedInput = started?.storedInput;
-      if (!isReplayable(row)) stopCancelling = cancelOnHangup(recorded, timeout);
-      end = await (started?.workflow.end(timeout) ?? workflow.result(row._id, timeout));
+      end =
+        start === null
+          ? await workflow.result(row._id, timeout)
+          : await runWorkflow(recorded, start, timeout);
     } catch (error) {
-      return await giveUp(recorded, error, timeout);
-    } finally {
-      stopCancelling();
-      vault.drop(row._id);
+      return giveUp(recorded, error, timeout);
     }
     if (end.state === 'unknown')
       return (await recordedOutcome(row._id)) ?? giveUp(recorded, end.error, timeout);
-    if (storedInput !== undefined) forgetInput(storedInput);
     return end.state === 'completed' ? readResult(recorded, end.result) : settleFailed(recorded, end);
   }
 
@@ -193,13 +175,6 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   async function recordedOutcome(callId: string): Promise<CallOutcome | null> {
     const code = (await retryStore(() => calls.find(callId)))?.code;
     return isErrorCode(code) ? { available: null, ending: { error: new ServiceError(code) } } : null;
-  }
-
-  /** Deletes the stored input of a call whose workflow has ended. If that fails, MongoDB deletes it some minutes later. */
-  function forgetInput(storedInput: ResultReference): void {
-    deps
-      .deleteInput(storedInput)
-      .catch((error) => log.warn({ err: error }, 'could not delete the input of a call that has ended'));
   }
 
   async function readResult(recorded: Recorded, result: CallResult): Promise<CallOutcome> {

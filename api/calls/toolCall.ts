@@ -1,8 +1,8 @@
-import type { ServiceError } from '../../schemas/errors.ts';
+import { ServiceError } from '../../schemas/errors.ts';
 import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { ResultReference, ReusedResult } from '../../store/calls/callDocs.ts';
 import type { StoredLink } from '../../store/files/links.ts';
-import type { Caller } from '../http/context.ts';
+import type { Caller, Context } from '../http/context.ts';
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 /** Describes the format of an idempotency key, for error texts. */
@@ -10,6 +10,24 @@ export const IDEMPOTENCY_KEY_RULE = 'must be 1 to 255 visible ASCII characters';
 
 export const isIdempotencyKey = (value: unknown): value is string =>
   typeof value === 'string' && IDEMPOTENCY_KEY.test(value);
+
+/** Reads the Idempotency-Key of a request; null if it has none. @throws ServiceError invalid_header */
+export function idempotencyKey(ctx: Context): string | null {
+  const key = ctx.req.headers['idempotency-key'];
+  if (key === undefined) return null;
+  if (!isIdempotencyKey(key))
+    throw new ServiceError('invalid_header', { detail: `Idempotency-Key ${IDEMPOTENCY_KEY_RULE}.` });
+  return key;
+}
+
+/** Reads X-Max-Credits; infinity if the request has none. @throws ServiceError invalid_header */
+export function maxCredits(ctx: Context): number {
+  const text = ctx.req.headers['x-max-credits'];
+  if (text === undefined) return Number.POSITIVE_INFINITY;
+  if (typeof text !== 'string' || !/^\d{1,15}$/.test(text))
+    throw new ServiceError('invalid_header', { detail: 'X-Max-Credits must be a whole number of credits.' });
+  return Number(text);
+}
 
 /** A request to run a tool, with its validated input. */
 export interface ToolCall {

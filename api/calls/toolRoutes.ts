@@ -5,16 +5,16 @@ import type { ToolDefinition } from '../../schemas/tool.ts';
 import type { FormInput, Uploads } from '../files/uploads.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
-import { type Phases, startPhases } from '../http/phases.ts';
+import { startPhases } from '../http/phases.ts';
 import type { TakeTokens } from '../http/rateLimit.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
 import { CREDENTIAL_HEADER, challengeHeader, decodeCredential } from '../topUps/challenge.ts';
 import type { PaidCalls } from '../topUps/paidCalls.ts';
 import { deliver, respond } from './answer.ts';
 import type { Attention } from './attention.ts';
-import { idempotencyKey, maxCredits } from './callHeaders.ts';
 import type { Outages } from './outages.ts';
 import type { ToolCallService } from './run.ts';
+import { idempotencyKey, maxCredits } from './toolCall.ts';
 
 export const DEFAULT_BODY_BYTES = 1_048_576;
 
@@ -46,7 +46,7 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
 
   /** Adds a challenge to an error for lack of credits, if the account permits programs to buy some. */
   function offerPayment(ctx: Context, tool: ToolDefinition, error: unknown): void {
-    const challenge = paidCalls.challengeFor(ctx.state.caller, tool, error, 'http');
+    const challenge = paidCalls.challengeFor(ctx.state.caller, tool, error);
     if (challenge !== null) ctx.set('WWW-Authenticate', challengeHeader(challenge));
   }
 
@@ -61,15 +61,11 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
   }
 
   /** Checks and runs the call of an authenticated caller, and sends its result. @throws ServiceError if it is refused */
-  async function answerCall(
-    ctx: Context,
-    tool: ToolDefinition,
-    hangup: AbortSignal,
-    phases: Phases,
-  ): Promise<void> {
+  async function answerCall(ctx: Context, tool: ToolDefinition, hangup: AbortSignal): Promise<void> {
+    const { caller, requestId, arrivedAt } = ctx.state;
+    const phases = startPhases(arrivedAt);
     const record = { tool: tool.name, charged: 0, phases };
     ctx.state.call = record;
-    const { caller, requestId, arrivedAt } = ctx.state;
     const { account } = caller;
     ctx.set('Cache-Control', 'no-store');
     ctx.set('X-Credits-Cost', String(tool.price));
@@ -97,7 +93,6 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
           onStart: () => phases.begin('run'),
         },
         credential === '' ? undefined : decodeCredential(credential),
-        'http',
       );
       phases.begin('respond');
       const { ending } = answer;
@@ -120,14 +115,13 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     // The listener is registered before the first await, because the caller may disconnect during the checks.
     const hangup = new AbortController();
     ctx.res.once('close', () => hangup.abort());
-    const phases = startPhases();
     // Checked first, because authentication needs MongoDB.
     outages.refuse('mongodb');
     await authenticate(ctx);
     const tool = registry.get(ctx.params.tool ?? '');
     try {
       if (tool === undefined) throw new ServiceError('unknown_tool');
-      await answerCall(ctx, tool, hangup.signal, phases);
+      await answerCall(ctx, tool, hangup.signal);
     } catch (error) {
       attention.refused(ctx.state, tool?.name ?? null, error);
       if (tool !== undefined) offerPayment(ctx, tool, error);

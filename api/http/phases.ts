@@ -15,15 +15,15 @@ export interface Phases {
   times(): PhaseTimes;
 }
 
-/** Starts to measure the first phase. */
-export function startPhases(): Phases {
+/** Measures the phases of a call. @param since when the first one began, as `performance.now()` */
+export function startPhases(since: number): Phases {
   const times: PhaseTimes = {};
   let current: CallPhase = CALL_PHASES[0];
-  let since = performance.now();
+  let began = since;
   const add = () => {
     const now = performance.now();
-    times[current] = (times[current] ?? 0) + now - since;
-    since = now;
+    times[current] = (times[current] ?? 0) + now - began;
+    began = now;
   };
   return {
     begin(phase) {

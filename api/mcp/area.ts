@@ -12,6 +12,7 @@ import type { State } from '../http/context.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
 import type { JobArea } from '../jobs/area.ts';
 import type { PaidCalls } from '../topUps/paidCalls.ts';
+import type { Transport } from '../topUps/topUpService.ts';
 import { mcpRoutes } from './mcpRoutes.ts';
 import { createMcpServers } from './mcpServer.ts';
 import { createTaskService } from './taskService.ts';
@@ -23,7 +24,7 @@ interface Services
   oauth: OauthServer;
   connections: Connections;
   toolCallService: ToolCallService;
-  paidCalls: PaidCalls;
+  paidCallsOver(transport: Transport): PaidCalls;
   outages: Outages;
   uploads: UploadLimit;
 }
@@ -32,7 +33,7 @@ interface Services
 export const createMcpArea = (core: ApiCore, services: Services) => ({
   routes(router: Router<State>) {
     const { env, log, store, registry, accounts, apiKeys, lists, limits } = core;
-    const { oauth, connections, toolCallService, paidCalls, outages, uploads, linkFile } = services;
+    const { oauth, connections, toolCallService, paidCallsOver, outages, uploads, linkFile } = services;
     const { jobService, storage, batchService, rowOutputs } = services;
     const tasks = createTaskService({
       registry,
@@ -70,7 +71,7 @@ export const createMcpArea = (core: ApiCore, services: Services) => ({
         registry,
         lists,
         toolCallService,
-        paidCalls,
+        paidCalls: paidCallsOver('mcp'),
         linkFile,
         tasks,
         outages,

@@ -112,7 +112,7 @@ export function createMcpServers(deps: Dependencies) {
     wasPaid: boolean,
   ): CallToolResult {
     const { caller } = ctx.state;
-    const challenge = tool === undefined ? null : paidCalls.challengeFor(caller, tool, error, 'mcp');
+    const challenge = tool === undefined ? null : paidCalls.challengeFor(caller, tool, error);
     const revision = ctx.get('MCP-Protocol-Version');
     if (challenge !== null) return offerPayment({ challenge, error, requestId, wasPaid, revision });
     return refusal(error, requestId);
@@ -139,7 +139,6 @@ export function createMcpServers(deps: Dependencies) {
     const { answer: outcome, receipt } = await paidCalls.run(
       { caller, tool, input, idempotencyKey, requestId, arrivedAt, hangup, max },
       credential,
-      'mcp',
     );
     const { ending } = outcome;
     if ('error' in ending)

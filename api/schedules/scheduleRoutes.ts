@@ -19,7 +19,7 @@ import {
 import { callbackRow } from '../../store/batches/batchCallbacks.ts';
 import type { Page, PageRequest } from '../../store/mongo/pages.ts';
 import type { ScheduleCallbackDoc } from '../../store/schedules/scheduleDocs.ts';
-import { idempotencyKey } from '../calls/callHeaders.ts';
+import { idempotencyKey } from '../calls/toolCall.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import type { Serve } from '../http/operation.ts';

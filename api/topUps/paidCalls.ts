@@ -23,9 +23,9 @@ export interface PaidCalls {
    * @param credential decoded; undefined: the request has none
    * @throws ServiceError as `ToolCallService.run` and `TopUpService.pay`
    */
-  run(call: ToolCall, credential: unknown, transport: Transport): Promise<PaidAnswer>;
+  run(call: ToolCall, credential: unknown): Promise<PaidAnswer>;
   /** Returns the challenge to send with this error; null if it is for another reason, or the account permits no payment. */
-  challengeFor(caller: Caller, tool: ToolDefinition, error: unknown, transport: Transport): Challenge | null;
+  challengeFor(caller: Caller, tool: ToolDefinition, error: unknown): Challenge | null;
 }
 
 interface Dependencies {
@@ -33,12 +33,16 @@ interface Dependencies {
   accounts: Pick<Accounts, 'find'>;
   /** Null: programs cannot buy credits on this installation. */
   topUpService: TopUpService | null;
+  /** How the calls arrive. */
+  transport: Transport;
 }
 
 const isShortage = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'insufficient_credits';
 
-export function createPaidCalls({ toolCallService, accounts, topUpService }: Dependencies): PaidCalls {
+export function createPaidCalls(deps: Dependencies): PaidCalls {
+  const { toolCallService, accounts, topUpService, transport } = deps;
+
   /** Runs a call. Returns the error if the account has too few credits, whether that is found before or after its start. */
   async function attempt(call: ToolCall): Promise<Answer | ServiceError> {
     try {
@@ -52,7 +56,7 @@ export function createPaidCalls({ toolCallService, accounts, topUpService }: Dep
   }
 
   return {
-    async run(call, credential, transport) {
+    async run(call, credential) {
       if (topUpService === null || credential === undefined)
         return { answer: await toolCallService.run(call), receipt: null };
       const first = await attempt(call);
@@ -69,7 +73,7 @@ export function createPaidCalls({ toolCallService, accounts, topUpService }: Dep
       return { answer: await toolCallService.run({ ...call, caller: { ...caller, account } }), receipt };
     },
 
-    challengeFor({ account }, tool, error, transport) {
+    challengeFor({ account }, tool, error) {
       if (topUpService === null || !isShortage(error)) return null;
       const { available = 0 } = error.members;
       return topUpService.challengeFor(account, tool.price - available, transport);

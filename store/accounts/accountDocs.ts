@@ -55,7 +55,7 @@ export interface ToolTimes {
 
 /**
  * Digests of the input and output of a charged call, for its receipt: HMAC-SHA-256 with the keys of
- * `store/receipts/digestKeys.ts`, in base64url.
+ * `store/receipts/digests.ts`, in base64url.
  */
 export interface CallDigests {
   /** Number of the receipt key from which the keys of the digests derive. */

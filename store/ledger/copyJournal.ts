@@ -3,7 +3,6 @@ import { balanceEventData } from '../../schemas/events.ts';
 import type { JournalEntry } from '../accounts/accountDocs.ts';
 import type { TopUpRunDoc } from '../billing/topUpRunDocs.ts';
 import { insertAllOnce, type Store } from '../mongo/mongo.ts';
-import type { StartDispatch } from '../mongo/transactions.ts';
 import { newEvent, storeEvents } from '../webhooks/events.ts';
 import type { BalanceNotice } from '../webhooks/webhookDocs.ts';
 
@@ -29,12 +28,12 @@ const topUpsOf = (accountId: string, { id, at, topUp }: JournalEntry): TopUpRunD
  * Copies journal entries to `entries`, `events`, `notices`, `topUpRuns` and `calls`. May be repeated, in any process. Calls are written last,
  * because the sweeper repeats the copy only for calls that still appear as running.
  *
- * @param startDispatch starts the dispatch of the copied events. Default: the way of this process
+ * @param callerDispatches as for `storeEvents`
  */
 async function copyEntries(
   store: Store,
   postings: readonly Posting[],
-  startDispatch?: StartDispatch,
+  callerDispatches?: boolean,
 ): Promise<void> {
   if (postings.length === 0) return;
   const { calls, entries, notices, topUpRuns } = store;
@@ -66,7 +65,7 @@ async function copyEntries(
   const crossings = postings.flatMap(({ accountId, entry }) => topUpsOf(accountId, entry));
   await Promise.all([
     insertAllOnce(entries, lines),
-    storeEvents(store, fired, startDispatch),
+    storeEvents(store, fired, callerDispatches),
     insertAllOnce(notices, alerts),
     insertAllOnce(topUpRuns, crossings),
   ]);
@@ -121,7 +120,7 @@ export async function copyJournal(store: Store, accountId: string): Promise<numb
  */
 interface JournalCopier {
   /** Copies these entries at once, as `copyEntries` does. Resolves when the copies are written. */
-  copy(postings: readonly Posting[], startDispatch?: StartDispatch): Promise<void>;
+  copy(postings: readonly Posting[], callerDispatches?: boolean): Promise<void>;
   /** Copies this entry with the next batch. */
   copyLater(posting: Posting): void;
   /** Resolves when all postings are copied and removed from the journal. */
@@ -185,8 +184,8 @@ export function createJournalCopier(
 
   return {
     flush,
-    async copy(postings, startDispatch) {
-      await copyEntries(store, postings, startDispatch);
+    async copy(postings, callerDispatches) {
+      await copyEntries(store, postings, callerDispatches);
       copied.push(...postings);
       scheduleFlush();
     },

@@ -361,13 +361,12 @@ export function createLedger(
       const available = balance - reserved;
       // The account's document already records the charge, so a charge without events can wait for the next batch. A
       // refund is copied now because it may release an Idempotency-Key, and events because they are dispatched next.
-      const fired = new Set<string>();
-      const startDispatch = settlement.wanted === 'charged' ? (id: string) => void fired.add(id) : undefined;
+      const isCharge = settlement.wanted === 'charged';
       if (entry?.state === 'charged' && entry.events.length === 0) copier.copyLater({ accountId, entry });
-      else if (entry !== undefined) await copier.copy([{ accountId, entry }], startDispatch);
+      else if (entry !== undefined) await copier.copy([{ accountId, entry }], isCharge);
       await copyLeftovers(accountId, journal);
       if (entry?.state === 'charged')
-        return { state: 'charged', available, ...(fired.size > 0 && { fired: true }) };
+        return { state: 'charged', available, ...(isCharge && entry.events.length > 0 && { fired: true }) };
       // Returns the recorded state, because a refund does not undo a charge, even if it released the hold of a late
       // reservation.
       return { state: await recordedState(callId), available };

@@ -1,7 +1,7 @@
 import type { ClientSession, MongoClient } from 'mongodb';
 
 /** Starts the dispatch of an account's stored events. Reports its own errors: the sweeper finds events without a dispatch. */
-export type StartDispatch = (accountId: string) => Promise<void> | void;
+type StartDispatch = (accountId: string) => Promise<void> | void;
 
 /** Transactions, and the dispatch of the events that they store. */
 export interface Transactions {

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
-import { type DigestKeys, digestKeys, digestSecret } from './digestKeys.ts';
+import { type DigestKeys, digestKeys, digestSecret } from './digests.ts';
 import { openPrivateKey, sealPrivateKey } from './privateKeys.ts';
 import type { ReceiptKeyDoc } from './receiptDocs.ts';
 

@@ -3,9 +3,8 @@ import type { ClientSession } from 'mongodb';
 import { activeTraceparent } from '../../platform/trace.ts';
 import type { Env } from '../../schemas/env.ts';
 import type { EventData, EventKind } from '../../schemas/events.ts';
-import { isLocalhost } from '../../schemas/formats/localhost.ts';
+import { isLocalhost } from '../../schemas/formats/hostname.ts';
 import { createdNow, insertAllOnce, type Store } from '../mongo/mongo.ts';
-import type { StartDispatch } from '../mongo/transactions.ts';
 import { endpointsSending } from './sending.ts';
 import type { DeliveryDoc, EventDoc } from './webhookDocs.ts';
 
@@ -45,15 +44,16 @@ export async function storeEvent(store: Store, event: EventDoc, session: ClientS
  * Stores events of committed changes and starts their dispatch. The ids derive from the changes, so that it can be
  * repeated; `createdAt` must be a time of the database server.
  *
- * @param startDispatch default: the way of this process
+ * @param callerDispatches whether the caller starts the dispatch itself. Default: false
  */
 export async function storeEvents(
   store: Store,
   events: readonly EventDoc[],
-  startDispatch: StartDispatch = (accountId) => store.eventStored(accountId),
+  callerDispatches = false,
 ): Promise<void> {
   await insertAllOnce(store.events, events);
-  for (const accountId of new Set(events.map((event) => event.accountId))) await startDispatch(accountId);
+  if (callerDispatches) return;
+  for (const accountId of new Set(events.map((event) => event.accountId))) await store.eventStored(accountId);
 }
 
 /** Stores a test event, which the workflow of its endpoint attempts itself. Can be repeated. */
