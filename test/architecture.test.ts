@@ -239,6 +239,72 @@ test('pages of the dashboard build on its frame and components, and only operato
   }
 });
 
+/** Lines of a file that are neither imports nor comments nor empty. */
+const ownLines = (file: string): number =>
+  read(file)
+    .replace(COMMENT, '')
+    .replaceAll(/^import\s[^;]*;$/gm, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '').length;
+
+test('the entry points only list areas, which are made from the core', (t) => {
+  const wiring = ['api/app.ts', 'api/server.ts', 'workers/main.ts'];
+  const wrong = imports.filter(
+    ({ file, target, typesOnly }) =>
+      wiring.includes(file) && !typesOnly && /^(?:store|egress|activities|workflows)\//.test(target ?? ''),
+  );
+  t.deepEqual(wrong.map(show), []);
+  for (const file of wiring) t.true(ownLines(file) <= 65, `${file}: ${ownLines(file)} lines`);
+  const areas = files.filter(({ file }) => /^api\/.*\/area\.ts$/.test(file));
+  t.true(areas.length > 10);
+  for (const { file } of areas)
+    t.regex(
+      read(file),
+      /^export (?:async )?(?:function|const) create\w+Area(?: =)?(?: async)? ?\(\s*(?:core|\{[^}]*\}): ApiCore/m,
+      file,
+    );
+  const made = areas
+    .map(({ file }) => file)
+    .filter((file) => !read('api/app.ts').includes(`'./${file.slice(4)}'`));
+  t.deepEqual(made, []);
+});
+
+test('files of the store and of the dashboard are in the folder of their subject', (t) => {
+  const loose = files.filter(({ file }) =>
+    /^(?:store|api\/dashboard\/(?:pages|operator))\/[^/]+$/.test(file),
+  );
+  t.deepEqual(
+    loose.map(({ file }) => file),
+    [
+      'api/dashboard/operator/paths.ts',
+      'api/dashboard/operator/readinessList.ts',
+      'api/dashboard/operator/routes.ts',
+    ],
+  );
+  const pages = readdirSync(join(root, 'api/dashboard/pages'));
+  t.true(pages.length > 15);
+  for (const page of pages)
+    t.true(
+      files.some(({ file }) => file === `api/dashboard/pages/${page}/routes.ts`),
+      page,
+    );
+});
+
+test('the picture of the rooms shows each subject of the API and of the store', (t) => {
+  const picture = read('docs/architecture.md');
+  for (const room of ['api', 'store']) {
+    const [, subjects = ''] = new RegExp(`subgraph ${room} [^]*?LR\\n([^]*?)\\n  end`).exec(picture) ?? [];
+    const shown = subjects
+      .trim()
+      .split(' ~~~ ')
+      .map((node) => /"(.+)"/.exec(node)?.[1] ?? node);
+    const folders = readdirSync(join(root, room), { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
+    t.deepEqual(shown.sort(), folders.map(({ name }) => name).sort(), room);
+  }
+});
+
 test('the contract names exactly the workflows that the bundle exports', (t) => {
   const names = Object.keys(workflows).sort();
   t.deepEqual(Object.keys(WORKFLOWS).sort(), names);

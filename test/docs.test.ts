@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import test from 'ava';
 import { generatedFiles, projectFile } from '../dev/tables.ts';
 import { VARIABLES } from '../schemas/env.ts';
@@ -76,13 +76,57 @@ test('every file that the documents name exists', (t) => {
   for (const document of DOCUMENTS) {
     const named = [
       ...read(document).matchAll(
-        /`((?:schemas|store|egress|activities|workflows|api|workers|dev|test|docs)\/[\w./-]*)`/g,
+        /`((?:schemas|platform|store|egress|activities|workflows|api|workers|dev|test|docs|clients)\/[\w./-]*)`/g,
       ),
     ].map(([, path = '']) => path);
     const missing = named.filter((path) => path !== ARTEFACTS && !existsSync(projectFile(path)));
     t.deepEqual(missing, [], document);
     if (document === 'docs/security.md') t.true(named.length > 30);
   }
+});
+
+test('every file that the architecture names without its folder exists', (t) => {
+  const rooms = [
+    'schemas',
+    'platform',
+    'store',
+    'egress',
+    'workflows',
+    'activities',
+    'api',
+    'workers',
+    'test',
+  ];
+  const known = new Set(
+    rooms.flatMap((room) =>
+      readdirSync(projectFile(room), { recursive: true, encoding: 'utf8' }).map((path) => basename(path)),
+    ),
+  );
+  const named = [...read('docs/architecture.md').matchAll(/`([\w-]+\.ts)`/g)].map(([, name = '']) => name);
+  t.true(named.length > 5);
+  t.deepEqual(
+    named.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test('CONTRIBUTING.md is one page with three commands, and each addition has three steps', (t) => {
+  const text = read('CONTRIBUTING.md');
+  t.true(text.split('\n').length <= 90);
+  const commands = new Set([...text.matchAll(/`npm (?:run )?([\w:]+)`/g)].map(([, command]) => command));
+  t.deepEqual([...commands].sort(), ['docs', 'start', 'test']);
+  const additions = [...text.matchAll(/^\*\*(.+)\*\*\n\n((?:\d\. .*\n(?: {3}.*\n)*)+)/gm)];
+  t.deepEqual(
+    additions.map(([, name = '', steps = '']) => [name, steps.match(/^\d\. /gm)?.length]),
+    [
+      ['A tool', 3],
+      ['An option of a tool', 3],
+      ['An error', 3],
+      ['An event', 3],
+      ['A page of the dashboard', 3],
+      ['A pool', 3],
+    ],
+  );
 });
 
 // test/api/docs.test.ts checks links to pages of the site, which begin with a slash.
