@@ -60,7 +60,6 @@ export function createJobActivities(services: JobServices): JobActivities & Acco
     actsOnWorld: policy.actsOnWorld,
   });
 
-  /** Reads the input of a job. */
   async function inputOf(job: JobDoc): Promise<Record<string, unknown>> {
     const { _id, input } = job;
     if (input === null) return services.inputs.open(job) ?? {};

@@ -3,7 +3,7 @@ const OBJECT = /\b(\d{1,10})\s{1,4}(\d{1,5})\s{1,4}obj\b/g;
 const CATALOG = /\/Type\s{0,20}\/Catalog\b/;
 /** Entries by which the information dictionary is recognised, because few other dictionaries have them. */
 export const INFO_KEYS = ['Producer', 'Creator'];
-/** Further entries of information dictionaries. Other dictionaries that have them have one of the entries below, too. */
+/** Further entries of information dictionaries. Dictionaries of other kinds have them too, but always beside one of `OTHER_KEYS`. */
 export const COMMON_KEYS = ['Title', 'Author', 'Subject', 'ModDate'];
 export const OTHER_KEYS = ['Type', 'Subtype', 'Parent', 'Params', 'EF', 'S', 'A', 'Dest', 'T', 'K'];
 const entryOf = (keys: readonly string[]) => new RegExp(`/(?:${keys.join('|')})\\b`);

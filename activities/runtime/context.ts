@@ -12,7 +12,6 @@ export interface ToolContext {
   deadline: number;
 }
 
-/** An uploaded file. */
 export interface UploadedFile {
   sizeBytes: number;
   /** The name that the caller gave it; null if it has none. */

@@ -33,7 +33,6 @@ interface FinishedJob {
   compared: ComparedResult | null;
 }
 
-/** The ends of runs. */
 export interface FinishRun {
   /** Returns the result of a run that a worker is to compare before the run ends; null if none is. */
   comparisonOf(run: ScheduleRunDoc, job: JobDoc): Promise<Comparison | null>;

@@ -22,7 +22,6 @@ export function createUserRecords(context: () => Promise<Internals>) {
   const activeSessions = async (userId: string) =>
     (await context()).internalAdapter.listSessions(userId, { onlyActiveSessions: true });
 
-  /** Ends the sessions with these tokens. */
   async function endSessions(tokens: string[]): Promise<void> {
     await (await context()).internalAdapter.deleteSessions(tokens);
   }

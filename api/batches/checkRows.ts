@@ -133,7 +133,6 @@ export function createCheckRows({ registry, toolCallService, inputs, files, keyr
       tools.set(name, tool);
       return tool;
     };
-    /** Returns the fault of the id of a row, or null. */
     const idFault = ({ id, rowPointer, place }: SentRow): Fault | null => {
       if (id === null) return null;
       const isTaken = ids.has(id);

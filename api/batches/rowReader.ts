@@ -10,7 +10,6 @@ export interface SentRow {
   input: Record<string, unknown>;
   /** Size of the row in bytes. */
   bytes: number;
-  /** Pointer of the row. */
   rowPointer: string;
   /** Pointer of the input, to which those of its faults are appended. */
   pointer: string;

@@ -34,7 +34,7 @@ export const LINK_FIELDS: { input: readonly string[]; output: readonly string[] 
   output: Object.keys(FIELDS),
 };
 
-/** Adds to a tool that returns a file the fields with which it returns an address of the file instead. */
+/** If a tool returns a file, adds the fields with which it can return an address of the file instead. */
 export function withLinks(tool: ToolDefinition): ToolDefinition {
   const { raw, input, output, examples } = tool;
   if (raw === undefined) return tool;

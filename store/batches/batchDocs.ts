@@ -36,7 +36,6 @@ export interface BatchDoc {
   maxCredits: number | null;
   /** Names of the tools of the rows. */
   tools: string[];
-  /** Their pools. */
   pools: Pool[];
   /** Lower bound of the `seq` of rows that are counted later. */
   seq: number;

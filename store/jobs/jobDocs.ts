@@ -3,7 +3,6 @@ import type { JobState } from '../../schemas/jobs.ts';
 import type { ResultReference, Reuse, ReusedResult } from '../calls/callDocs.ts';
 import type { CallPolicy } from '../calls/callPolicy.ts';
 
-/** An attempt of a callback. */
 interface CallbackAttemptDoc {
   /** Its number, from 1. */
   attempt: number;

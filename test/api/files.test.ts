@@ -38,7 +38,6 @@ const usageOf = async (account: TestAccount): Promise<unknown> =>
   (await (await account.manage('/api/v1/account')).json()).files;
 const EMPTY = { count: 0, storedBytes: 0, maxStoredBytes: null };
 
-/** The stored pieces of a file. */
 async function piecesOf(id: string) {
   const row = await store.files.findOne({ _id: id });
   if (row === null) throw new Error(`no file ${id}`);

@@ -44,7 +44,6 @@ const OUTSIDE: [what: string, host: string][] = [
   ['the Internet', '93.184.215.14'],
 ];
 
-/** Returns the address of a service in a network. */
 async function addressIn(client: Client, service: string, network: string): Promise<string> {
   const [id = ''] = await client.ids(service);
   const [details]: unknown[] = JSON.parse(await client.docker('inspect', id));

@@ -102,7 +102,6 @@ const deliver = (body: string, signature: string | null = sign(body)) =>
     body,
   });
 
-/** Returns the text of a PDF. */
 async function textOfPdf(bytes: Uint8Array): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'receipt-'));
   try {

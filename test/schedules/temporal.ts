@@ -49,7 +49,6 @@ interface World {
   scheduler: Scheduler;
   clock: VirtualClock;
   random: Random;
-  /** Returns one of the orchestrators. */
   orchestrator(): Orchestrator;
   /** Whether tools and their workers fail. */
   toolsFail: boolean;

@@ -40,7 +40,6 @@ async function draw(html: string, body: object = {}) {
   return { ...result, file };
 }
 type Colour = [red: number, green: number, blue: number];
-/** Returns a pixel of a PNG. */
 function pixel(file: Buffer, x: number, y: number): Colour {
   const { data, width } = PNG.sync.read(file);
   const at = 4 * (y * width + x);

@@ -64,7 +64,6 @@ const LANGUAGES: readonly Language[] = [
   { title: 'PHP', name: 'php', url: php, input: (value) => php(json(value)), template: template('php') },
 ];
 
-/** A request to the API. */
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   url: string;

@@ -18,7 +18,7 @@ interface SchedulePage {
   schedule: ScheduleRow;
   runs: Page<ScheduleRunRow>;
   cursor: string | undefined;
-  /** Of the form that runs it now; a UUID. */
+  /** UUID of the form that runs the schedule now, so that a form that is sent twice runs it once. */
   reference: string;
   failure?: Failure;
 }
