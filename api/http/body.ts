@@ -31,9 +31,8 @@ const FORM_FIELDS = 1000;
  */
 const DRAIN_MS = 10_000;
 
-const bodies = createHeldBytes(BODIES_BYTES);
-/** The bytes of bodies that are being received. */
-export const heldByBodies = bodies.all;
+/** The memory of bodies that are being received. */
+export const receivedBytes = createHeldBytes(BODIES_BYTES);
 
 const maxPieces = (bytes: number): number => PIECES + bytes / PIECE_BYTES;
 
@@ -78,7 +77,7 @@ export async function* receiveBody(ctx: Received, limit: number, isKept = false)
   let size = 0;
   let pieces = 0;
   const timeout = setTimeout(() => request.destroy(), isKept ? RECEIVE_MS.kept : RECEIVE_MS.usedUp);
-  using share = bodies.open(holderOf(ctx), () => request.destroy());
+  using share = receivedBytes.open(holderOf(ctx), () => request.destroy());
   try {
     // A refusal must not destroy the connection: a client that is still sending would see a broken connection instead
     // of the response. `drainRequest` receives the rest.

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Middleware } from 'koa';
 import type { ApiProcessDoc, ClientUse } from '../../store/calls/callDocs.ts';
 import { addressKey } from '../auth/addressKey.ts';
-import { heldByBodies } from './body.ts';
+import { receivedBytes } from './body.ts';
 import type { State } from './context.ts';
 import { type Holder, holderOf } from './heldBytes.ts';
 import { heldByResponses } from './limitSending.ts';
@@ -72,7 +72,7 @@ export function createClientUses(isProxied: boolean): ClientUses {
         if (account !== null) add(accounts, account, figure, amount);
       };
       for (const holder of connections.values()) count(holder(), 'connections', 1);
-      for (const [holder, bytes] of heldByBodies()) count(holder, 'receivedBytes', bytes);
+      for (const [holder, bytes] of receivedBytes.all()) count(holder, 'receivedBytes', bytes);
       for (const [holder, bytes] of heldByResponses()) count(holder, 'unreadBytes', bytes);
       return { accounts: largestOf(accounts.values()), addresses: largestOf(addresses.values()) };
     },

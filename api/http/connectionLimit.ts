@@ -19,14 +19,16 @@ export const addressLimit = (env: Pick<Env, 'RATE_LIMIT' | 'CONNECTIONS_PER_ADDR
 
 /** The connections of one client address. */
 interface Client {
-  connections: number;
+  /** The longest open one first. */
+  connections: Set<Socket>;
   /** The connections without a request in work, the longest idle one first. */
   idle: Set<Socket>;
 }
 
 /**
  * Limits the connections of a server. If a client address has too many, its longest idle connection is closed; if all clients
- * together have too many, that of the client with most connections. If it has no idle connection, the new one is closed.
+ * together have too many, that of the client with most connections. If this one has no idle connection, its longest open one is closed,
+ * so that no client is locked out by others; a new connection of its own is idle.
  */
 export function limitConnections(server: Server, { maxConnections, perAddress }: ConnectionLimits): void {
   const clients = new Map<string, Client>();
@@ -36,31 +38,34 @@ export function limitConnections(server: Server, { maxConnections, perAddress }:
   function largest(): Client | undefined {
     let found: Client | undefined;
     for (const client of clients.values())
-      if (client.idle.size > 0 && client.connections > (found?.connections ?? 0)) found = client;
+      if (client.connections.size > (found?.connections.size ?? 0)) found = client;
     return found;
   }
 
   server.on('connection', (socket: Socket) => {
     const name = perAddress === null ? '' : addressKey(socket.remoteAddress ?? '');
-    const client = clients.get(name) ?? { connections: 0, idle: new Set() };
+    const client = clients.get(name) ?? { connections: new Set(), idle: new Set() };
     clients.set(name, client);
     clientOf.set(socket, client);
-    client.connections++;
+    client.connections.add(socket);
     client.idle.add(socket);
     total++;
     socket.once('close', () => {
       total--;
       client.idle.delete(socket);
-      if (--client.connections === 0) clients.delete(name);
+      client.connections.delete(socket);
+      if (client.connections.size === 0 && clients.get(name) === client) clients.delete(name);
     });
-    const closeIdle = (of: Client | undefined) => {
-      const [longest] = of?.idle ?? [];
-      // It emits `close`, after which it no longer counts, only later.
-      if (longest !== undefined) of?.idle.delete(longest);
-      longest?.destroy();
+    const closeOne = (of: Client) => {
+      const [longest] = of.idle.size > 0 ? of.idle : of.connections;
+      if (longest === undefined) return;
+      // It emits `close`, after which it does not count for `total`, only later.
+      of.idle.delete(longest);
+      of.connections.delete(longest);
+      longest.destroy();
     };
-    if (perAddress !== null && client.connections > perAddress) closeIdle(client);
-    else if (total > maxConnections) closeIdle(largest());
+    if (perAddress !== null && client.connections.size > perAddress) closeOne(client);
+    else if (total > maxConnections) closeOne(largest() ?? client);
   });
 
   const onRequest = ({ socket }: IncomingMessage, response: ServerResponse) => {

@@ -19,6 +19,10 @@ const responses = createHeldBytes(RESPONSES_BYTES);
 /** The bytes of responses that are being sent. */
 export const heldByResponses = responses.all;
 
+/** Whether Koa would send a body as JSON. */
+const isPlainObject = (body: unknown): body is object =>
+  typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
+
 interface SendingLimits {
   sendMs?: number;
   bytesPerMs?: number;
@@ -42,6 +46,8 @@ export function limitSending(
 ): unknown {
   // If the client has disconnected, `close` was emitted before and would not end the timeout below.
   if (response.destroyed) return body;
+  if (isPlainObject(body))
+    return limitSending(response, JSON.stringify(body), holder, { sendMs, bytesPerMs });
   const isStream = body instanceof Readable || body instanceof ReadableStream;
   if (!isStream && typeof body !== 'string' && !Buffer.isBuffer(body)) return body;
   const end = () => response.destroy();

@@ -224,6 +224,26 @@ test('at the limit of connections, the address with most connections loses its l
   t.deepEqual(await statusesOf([victim, other, ...greedy]), ['200', '200', null, '200', '200']);
 });
 
+test('addresses whose connections are all busy lock nobody out', async (t) => {
+  const begun: ServerResponse[] = [];
+  const { open } = await serve(
+    t,
+    (request, response) => {
+      if (request.url === '/held') begun.push(response);
+      else answers(request, response);
+    },
+    { maxConnections: 6, perAddress: 3 },
+  );
+  const busy = ['127.0.0.2', '127.0.0.3'].flatMap((address) =>
+    [1, 2, 3].map(() => open(get('/held'), address)),
+  );
+  await Promise.all(busy);
+  await until('their requests have begun', async () => begun.length === 6);
+  const [victim, other] = [await open('', '127.0.0.4'), await open('', '127.0.0.5')];
+  t.deepEqual(await statusesOf([victim, other]), ['200', '200']);
+  await until('two of them are closed', async () => begun.filter(({ destroyed }) => destroyed).length === 2);
+});
+
 test('behind a proxy, the requests in progress of each client address are limited, and those of the proxy are not', async (t) => {
   const app = new Koa<State>({ proxy: true });
   const held: (() => void)[] = [];
@@ -337,11 +357,38 @@ test('a connection on which too many requests wait is closed', async (t) => {
   await assertCloses(t, server);
 });
 
+test('what waits on many connections of one address is bounded, and does not interrupt the uploads of another', async (t) => {
+  const { server, open } = await serve(t, async (request, response) => {
+    if (request.url === '/held') return;
+    const ip = request.socket.remoteAddress ?? '';
+    response.end(String((await readBytes({ req: request, ip, state: {} }, 10_000_000)).length));
+  });
+  const post = (length: number, sent: number) =>
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(sent)}`;
+  const victim = await open(post(5_000_000, 4_000_000));
+  for (let count = 0; count < 80; count++)
+    (await open(get('/held') + post(60_000, 60_000).repeat(31), '127.0.0.2')).resume();
+  await until('the server closes some of them', async () => (await connections(server)) < 81);
+  victim.write('x'.repeat(1_000_000));
+  t.regex(String(await once(victim, 'data')), /5000000$/);
+});
+
 test('a connection is closed if the client does not read the response', async (t) => {
   const body = Buffer.alloc(20_000_000);
   const { server, open } = await serve(t, (_request, response) => {
     limitSending(response, body, client('192.0.2.1'), { sendMs: 100, bytesPerMs: body.length });
     response.end(body);
+  });
+  const socket = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.pause();
+  await assertCloses(t, server);
+});
+
+test('a connection is closed if the client does not read a response that is an object', async (t) => {
+  const { server, open } = await serve(t, (_request, response) => {
+    const body = { items: Array.from({ length: 20 }, () => 'x'.repeat(1_000_000)) };
+    const sent = limitSending(response, body, client('192.0.2.1'), { sendMs: 100, bytesPerMs: 1_000_000 });
+    response.end(typeof sent === 'string' ? sent : JSON.stringify(sent));
   });
   const socket = await open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   socket.pause();
