@@ -38,6 +38,8 @@ export const MAX_SCHEDULE_BYTES = 1024 * 1024;
 export const MAX_WAITING_RUNS = 100;
 /** Maximum number of runs that an account triggers in 24 hours: each is listed for `RUN_KEPT_DAYS`, also one that is skipped. */
 export const MAX_TRIGGERS = 5000;
+/** Schedules that an account can create and changes that it can make in 24 hours. Each leaves events in histories of Temporal. */
+export const MAX_SCHEDULE_CHANGES = 1000;
 /** Maximum number of runs that one request backfills, and of those that wait. */
 export const MAX_BACKFILL = 1000;
 /** Maximum length of the period of a backfill, and how far it may lie in the past, in days. */

@@ -70,7 +70,7 @@ interface Dependencies {
   count(batchId: string): Promise<unknown>;
   /** Cancels the rows of a batch that wait; see `cancelWaiting`. */
   cancelWaiting(batch: BatchDoc): Promise<unknown>;
-  workflow: Pick<JobWorkflow, 'wake'>;
+  workflow: Pick<JobWorkflow, 'wake' | 'wakeAgain'>;
   callbacks: SendableCallbacks;
   resendCallbacks: ResendCallbacks;
   keyring: Keyring;
@@ -130,7 +130,6 @@ export function createBatchService(deps: Dependencies): BatchService {
     const known = batch.idempotency?.fingerprint ?? '';
     if (keyring.mac('fingerprint', canonical, known.slice(0, known.indexOf(':'))) !== known)
       throw new ServiceError('idempotency_key_mismatch');
-    workflow.wake(batch.accountId);
     return { row: batchRow(batch), isReplay: true };
   }
 
@@ -237,7 +236,7 @@ export function createBatchService(deps: Dependencies): BatchService {
     async resume(caller, id, maxCredits) {
       const { accountId } = await find(caller, id);
       await retryStore(() => batches.resume(id, maxCredits));
-      workflow.wake(accountId);
+      workflow.wakeAgain(accountId);
       return batchRow(await find(caller, id));
     },
 
@@ -253,7 +252,7 @@ export function createBatchService(deps: Dependencies): BatchService {
       if (batch.endedAt !== null) return;
       await retryStore(() => batches.cancel(id));
       await deps.cancelWaiting(batch).catch(deps.onError);
-      workflow.wake(batch.accountId);
+      workflow.wakeAgain(batch.accountId);
     },
   };
 }

@@ -114,8 +114,6 @@ export function createJobService(deps: Dependencies): JobService {
     const known = job.idempotency?.fingerprint ?? '';
     if (keyring.mac('fingerprint', canonical, known.slice(0, known.indexOf(':'))) !== known)
       throw new ServiceError('idempotency_key_mismatch');
-    // Its queue may not know of it, if the process that accepted it was killed.
-    if (job.state === 'queued') workflow.wake(job.accountId);
     return { row: jobRow(job), isReplay: true };
   }
 

@@ -12,10 +12,10 @@ import { createServe } from '../http/operation.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
 import type { JobArea } from '../jobs/area.ts';
 import { createCheckTarget } from './checkTarget.ts';
+import { createScheduleLimits } from './scheduleLimits.ts';
 import { scheduleRoutes } from './scheduleRoutes.ts';
 import { createScheduleService } from './scheduleService.ts';
 import { createAdvance } from './scheduleWorkflow.ts';
-import { createTriggerLimit } from './triggerLimit.ts';
 
 type Services = Pick<JobArea, 'egress' | 'resendCallbacks'> & {
   toolCallService: ToolCallService;
@@ -39,7 +39,7 @@ export function createSchedulesArea(
     schedules: createSchedules(store),
     runs: createScheduleRuns(store),
     clock: createScheduleClock(client),
-    takeTrigger: createTriggerLimit(store, env.RATE_LIMIT),
+    limits: createScheduleLimits(store, env.RATE_LIMIT),
     advance: createAdvance(client, warn),
     keyring,
     callbacks: sendableScheduleCallbacks(store, keyring, MAX_RESENT),

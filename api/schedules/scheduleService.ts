@@ -30,7 +30,7 @@ import type { ResendCallbacks } from '../jobs/resendCallbacks.ts';
 import { checkReceiverUrl } from '../webhooks/receiverUrl.ts';
 import { assertComparable, type createCheckTarget } from './checkTarget.ts';
 import { checkPeriod, checkTimes, ZONE_RULE } from './checkTimes.ts';
-import type { TakeTrigger } from './triggerLimit.ts';
+import type { ScheduleLimits } from './scheduleLimits.ts';
 
 interface NewSchedule {
   caller: Caller;
@@ -72,7 +72,7 @@ interface Dependencies {
   schedules: Schedules;
   runs: ScheduleRuns;
   clock: ScheduleClock;
-  takeTrigger: TakeTrigger;
+  limits: ScheduleLimits;
   /** Has the runs of a schedule started, in the background. */
   advance(scheduleId: string, accountId: string): void;
   keyring: Keyring;
@@ -165,6 +165,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       if (target === null) throw invalidInput([{ pointer: '/job', message: 'is required, or batch' }]);
       assertComparable(target, body.onChange);
       await checkUrl(body.callbackUrl);
+      await deps.limits.takeChange(account._id);
       const id = `sch_${randomUUID()}`;
       const { name, cron, timeZone, overlap, onChange, callbackUrl = null, paused } = body;
       const { schedule, created } = await retryStore(() =>
@@ -224,6 +225,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       else if (earlier !== null && fields.onChange !== undefined)
         assertComparable(openTarget(keyring, earlier), fields.onChange);
       await checkUrl(fields.callbackUrl);
+      await deps.limits.takeChange(caller.account._id);
       const { paused } = fields;
       const isPause = paused === true && target === null && Object.keys(fields).length === 1;
       // A change that only pauses keeps the schedule's key, and so does a user without a key: its limits would be lost.
@@ -270,11 +272,12 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       authorize(caller, schedule);
       const run = { id: triggeredRunId(id, key), origin: 'trigger', dueAt: new Date() } as const;
       if (key === null || (await retryStore(() => runs.find(run.id))) === null)
-        await deps.takeTrigger(schedule.accountId);
+        await deps.limits.takeTrigger(schedule.accountId);
       const added = await retryStore(() => runs.add(schedule, [run]));
       const row = added?.[0] ?? (await runs.find(run.id));
       if (row === null || added === null) throw new ServiceError('not_found');
-      deps.advance(id, schedule.accountId);
+      // If the process that added the run was killed, the sweeper has it started.
+      if (added.length > 0) deps.advance(id, schedule.accountId);
       return { row: runRow(keyring, row), isReplay: added.length === 0 };
     },
 
@@ -301,7 +304,7 @@ export function createScheduleService(deps: Dependencies): ScheduleService {
       const all = times.map((dueAt) => ({ id: runIdAt(id, dueAt), origin: 'backfill', dueAt }) as const);
       const added = await retryStore(() => runs.add(schedule, all));
       if (added === null) throw new ServiceError('not_found');
-      deps.advance(id, schedule.accountId);
+      if (added.length > 0) deps.advance(id, schedule.accountId);
       return { times: times.length, added: added.length };
     },
   };

@@ -30,10 +30,12 @@ export async function startDispatch(client: Client, accountId: string): Promise<
  * sent, further ones for that account are merged into one more.
  *
  * @param onError receives the errors of requests that could not be sent; the sweeper then finds what they were about
+ * @param pauseMs milliseconds after a request in which further ones are merged too
  */
 export function inBackground(
   request: (accountId: string) => Promise<void>,
   onError: (error: unknown) => void,
+  pauseMs = 0,
 ): (accountId: string) => void {
   /** The accounts for which a request is being sent, and whether another one has been made since. */
   const sending = new Map<string, boolean>();
@@ -41,6 +43,7 @@ export function inBackground(
     do {
       sending.set(accountId, false);
       await request(accountId).catch(onError);
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false });
     } while (sending.get(accountId));
     sending.delete(accountId);
   }
