@@ -57,7 +57,7 @@ export function createAuthArea(core: ApiCore, { mails }: Services) {
   });
   return {
     auth,
-    sessions: createSessions({ auth, accounts, env }),
+    sessions: createSessions({ auth, accounts, env, pageLimit }),
     forwardToAuth,
     passkeySteps: createPasskeySteps(forwardToAuth, attempts, devices),
     confirmPassword: createConfirmPassword(auth, attempts, devices),

@@ -25,7 +25,7 @@ export function createFailureLimit(store: Store, limit: RateLimit | null): Failu
   return async (address) => {
     const retryAfter = await countEvent(failures, addressKey(address));
     if (retryAfter === null) return;
-    await pauseRefusal();
+    await pauseRefusal(addressKey(address));
     throw new ServiceError('rate_limited', { retryAfter });
   };
 }

@@ -1,5 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { createFairSemaphore } from '../../platform/semaphores.ts';
+import { createFairSemaphore, type FairSemaphore } from '../../platform/semaphores.ts';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { countEvent } from '../../store/mongo/counters.ts';
@@ -19,6 +19,9 @@ const WINDOW_SECONDS = 60;
 const SLOTS = 8;
 const WAIT_MS = 10_000;
 const RETRY_AFTER_S = 5;
+/** The pause after a page was rendered, as a multiple of the time that it took, and its maximum in milliseconds. */
+const RESTS = 2;
+const LONGEST_REST_MS = 200;
 
 /** Limits the requests that anyone can send without a key or session, before they reach MongoDB. */
 export interface PageLimit {
@@ -31,32 +34,59 @@ export interface PageLimit {
    * @throws ServiceError pool_busy if none becomes free in time
    */
   acquire(address: string): Promise<Disposable>;
+  /**
+   * Counts a request for a page that is made for it, and makes it. This process makes one such page at a time, for the address that waits
+   * for the fewest, and then none for twice as long: its only thread is free for calls most of the time.
+   *
+   * @throws ServiceError rate_limited, pool_busy
+   */
+  render<T>(address: string, page: () => Promise<T>): Promise<T>;
 }
 
 /** @param limit null disables both limits */
 export function createPageLimit(limit: RateLimit | null): PageLimit {
   if (limit === null)
-    return { count: async () => undefined, acquire: async () => ({ [Symbol.dispose]: () => undefined }) };
+    return {
+      count: async () => undefined,
+      acquire: async () => ({ [Symbol.dispose]: () => undefined }),
+      render: (_address, page) => page(),
+    };
   const requests = new RateLimiterMemory({ points: REQUESTS, duration: WINDOW_SECONDS });
   const slots = createFairSemaphore(SLOTS);
-  return {
-    async count(address) {
-      const retryAfter = await countEvent(requests, addressKey(address));
-      if (retryAfter === null) return;
-      await pauseRefusal();
-      throw new ServiceError('rate_limited', {
-        detail: `At most ${REQUESTS} requests without a key are answered per minute and client address.`,
-        retryAfter,
+  const renders = createFairSemaphore(1);
+  const take = (from: FairSemaphore, address: string) =>
+    from.acquire(addressKey(address), AbortSignal.timeout(WAIT_MS)).catch((error) => {
+      throw new ServiceError('pool_busy', {
+        detail: 'Too many requests without a key are waiting. Try again in a few seconds.',
+        retryAfter: RETRY_AFTER_S,
+        cause: error,
       });
-    },
+    });
 
-    acquire: (address) =>
-      slots.acquire(addressKey(address), AbortSignal.timeout(WAIT_MS)).catch((error) => {
-        throw new ServiceError('pool_busy', {
-          detail: 'Too many requests without a key are waiting. Try again in a few seconds.',
-          retryAfter: RETRY_AFTER_S,
-          cause: error,
-        });
-      }),
+  async function count(address: string): Promise<void> {
+    const retryAfter = await countEvent(requests, addressKey(address));
+    if (retryAfter === null) return;
+    await pauseRefusal(addressKey(address));
+    throw new ServiceError('rate_limited', {
+      detail: `At most ${REQUESTS} requests without a key are answered per minute and client address.`,
+      retryAfter,
+    });
+  }
+
+  return {
+    count,
+    acquire: (address) => take(slots, address),
+
+    async render(address, page) {
+      await count(address);
+      const slot = await take(renders, address);
+      const began = performance.now();
+      try {
+        return await page();
+      } finally {
+        const restMs = Math.min(LONGEST_REST_MS, RESTS * (performance.now() - began));
+        setTimeout(() => slot[Symbol.dispose](), restMs).unref();
+      }
+    },
   };
 }

@@ -1,10 +1,13 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { RateLimit } from '../../schemas/envValues.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { returnToken, type TokenResult, takeToken } from '../../store/keys/buckets.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
+import { countEvent } from '../../store/mongo/counters.ts';
 import type { Store } from '../../store/mongo/mongo.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { Context } from './context.ts';
+import { pauseRefusal } from './refusalPause.ts';
 
 /**
  * Takes a token from the bucket of the account, and from that of the key if its owner has set a limit. Reports the quotas of
@@ -15,6 +18,10 @@ import type { Context } from './context.ts';
  * @throws the error of `authorize`; ServiceError rate_limited
  */
 export type TakeTokens = (ctx: Context, authorize?: () => void) => Promise<void>;
+
+/** Requests of an account that a process refuses at once within `WINDOW_SECONDS`. Further refusals come after a pause. */
+const REFUSALS = 60;
+const WINDOW_SECONDS = 60;
 
 /** Burst of a key's own limit, as a multiple of its rate, if the account has no limit from which it can be derived. */
 const BURST_SECONDS = 2;
@@ -50,6 +57,7 @@ function report(ctx: Context, quotas: readonly Quota[]): void {
 export function createRateLimit(store: Store, limit: RateLimit | null): TakeTokens {
   // Not idempotent: an attempt whose response was lost has taken a token too many.
   const tokenFrom = (bucket: string, limit: RateLimit) => retryStore(() => takeToken(store, bucket, limit));
+  const refusals = new RateLimiterMemory({ points: REFUSALS, duration: WINDOW_SECONDS });
   const refusal = (retryAfter: number) => new ServiceError('rate_limited', { retryAfter });
 
   async function take(ctx: Context): Promise<ServiceError | null> {
@@ -76,6 +84,9 @@ export function createRateLimit(store: Store, limit: RateLimit | null): TakeToke
   return async (ctx, authorize = () => undefined) => {
     const limited = await take(ctx);
     authorize();
-    if (limited !== null) throw limited;
+    if (limited === null) return;
+    const { _id: accountId } = ctx.state.caller.account;
+    if ((await countEvent(refusals, accountId)) !== null) await pauseRefusal(accountId);
+    throw limited;
   };
 }

@@ -7,8 +7,14 @@ import { metaRoutes } from './metaRoutes.ts';
 
 /** Creates the health checks, the price list and the OpenAPI document. */
 export const createOpenapiArea = (
-  { env, registry }: ApiCore,
+  { env, registry, limits }: ApiCore,
   { readiness }: Pick<InternalPort, 'readiness'>,
 ) => ({
-  routes: (router: Router<State>) => metaRoutes(router, registry, env.PUBLIC_URL, operatorOf(env), readiness),
+  routes: (router: Router<State>) =>
+    metaRoutes(router, registry, {
+      serverUrl: env.PUBLIC_URL,
+      operator: operatorOf(env),
+      readiness,
+      pageLimit: limits.pageLimit,
+    }),
 });

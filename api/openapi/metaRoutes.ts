@@ -5,24 +5,27 @@ import type { Registry } from '../../schemas/registry.ts';
 import type { Context, State } from '../http/context.ts';
 import { createDocument, sendDocument } from '../http/document.ts';
 import { publicOrigin } from '../http/origin.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
 import type { Operator } from '../operator.ts';
 import { openApiDocument } from './openapi.ts';
 import { postmanCollection } from './postman.ts';
 
 const JSON_TYPE = 'application/json';
 
-/**
- * Registers the routes that need no key: tool catalogue, OpenAPI document, collection for Postman and health.
- *
- * @param serverUrl URL of the API; null: the origin of the document
- * @param operator operator of the installation; null if none is configured
- */
+interface Dependencies {
+  /** URL of the API; null: the origin of the document. */
+  serverUrl: string | null;
+  /** Operator of the installation; null if none is configured. */
+  operator: Operator | null;
+  readiness(): Promise<Readiness>;
+  pageLimit: Pick<PageLimit, 'render'>;
+}
+
+/** Registers the routes that need no key: tool catalogue, OpenAPI document, collection for Postman and health. */
 export function metaRoutes(
   router: Router<State>,
   registry: Registry,
-  serverUrl: string | null,
-  operator: Operator | null,
-  readiness: () => Promise<Readiness>,
+  { serverUrl, operator, readiness, pageLimit }: Dependencies,
 ): void {
   const items = [...registry.values()].map(({ name, title, description, price, pool, input, output }) => ({
     name,
@@ -48,8 +51,10 @@ export function metaRoutes(
   router.get('/api/v1/tools', (ctx: Context) => sendDocument(ctx, catalogue));
   router.get('/postman.json', async (ctx: Context) => {
     const baseUrl = publicOrigin(ctx, serverUrl);
-    const collection = postmanCollection({ registry, operations: OPERATIONS, baseUrl });
-    await sendDocument(ctx, createDocument(JSON_TYPE, JSON.stringify(collection)));
+    await pageLimit.render(ctx.ip, async () => {
+      const collection = postmanCollection({ registry, operations: OPERATIONS, baseUrl });
+      await sendDocument(ctx, createDocument(JSON_TYPE, JSON.stringify(collection)));
+    });
   });
   router.get('/openapi.json', (ctx: Context) => sendDocument(ctx, reference));
   router.get('/livez', (ctx) => {

@@ -9,12 +9,13 @@ import { createSiteRoutes } from './siteRoutes.ts';
 
 /** Creates the landing page and the documentation. */
 export const createSiteArea = (
-  { env, registry, publicUrl }: ApiCore,
+  { env, registry, publicUrl, limits }: ApiCore,
   { packs }: { packs: readonly Pack[] },
 ) => {
   const { routes, unknownPage } = createSiteRoutes({
     registry,
     baseUrl: publicUrl,
+    pageLimit: limits.pageLimit,
     freeCredits: env.FREE_CREDITS,
     packs,
     operator: operatorOf(env),

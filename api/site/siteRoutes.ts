@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import type { Context, State } from '../http/context.ts';
 import { sendDocument } from '../http/document.ts';
+import type { PageLimit } from '../http/pageLimit.ts';
 import type { Installation } from './guides.ts';
 import { SCOPES } from './page.ts';
 import { PRICING_PATH } from './paths.ts';
@@ -42,13 +43,14 @@ const ROOT = [
 interface Dependencies extends Omit<Installation, 'baseUrl'> {
   /** URL of the API; known when the first request arrives. */
   baseUrl(): string;
+  pageLimit: Pick<PageLimit, 'render'>;
 }
 
 /**
  * Creates the landing page and the documentation. Everything is rendered at the first request, so that the API starts
  * without it, and then sent from memory.
  */
-export function createSiteRoutes({ baseUrl, ...installation }: Dependencies) {
+export function createSiteRoutes({ baseUrl, pageLimit, ...installation }: Dependencies) {
   let rendered: Promise<Site> | null = null;
   const site = (): Promise<Site> => {
     rendered ??= import('./site.ts').then(({ createSite }) =>
@@ -81,7 +83,9 @@ export function createSiteRoutes({ baseUrl, ...installation }: Dependencies) {
       ctx.set('Cache-Control', 'no-store');
       ctx.type = 'html';
       const { pricing } = await site();
-      ctx.body = pricing((name) => [ctx.query[name]].flat().at(-1) ?? '');
+      ctx.body = await pageLimit.render(ctx.ip, async () =>
+        pricing((name) => [ctx.query[name]].flat().at(-1) ?? ''),
+      );
     });
     router.get('/docs', send);
     router.get('/docs.md', send);
@@ -92,7 +96,7 @@ export function createSiteRoutes({ baseUrl, ...installation }: Dependencies) {
       ctx.type = 'html';
       const { search } = await site();
       const scope = SCOPES.find((it) => it === readers) ?? 'customers';
-      ctx.body = await search(typeof q === 'string' ? q : '', scope);
+      ctx.body = await pageLimit.render(ctx.ip, () => search(typeof q === 'string' ? q : '', scope));
     });
     router.get('/docs/{*path}', send);
   }

@@ -101,9 +101,11 @@ export function trialRoutes(router: Router<State>, deps: Dependencies): void {
       });
     };
 
+    let empty: Promise<string> | undefined;
     router.get(path, async (ctx) => {
       ctx.set(SITE_HEADERS);
-      sendPage(ctx, await page());
+      empty ??= page();
+      sendPage(ctx, await empty);
     });
 
     router.post(path, async (ctx) => {
