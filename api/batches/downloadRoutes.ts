@@ -20,6 +20,7 @@ import type { Context, State } from '../http/context.ts';
 import { parseQuery } from '../http/operation.ts';
 import { createTransferLimit } from '../http/transferLimit.ts';
 import { createValidator } from '../http/validator.ts';
+import { withRests } from '../http/withRests.ts';
 import type { BatchService } from './batchService.ts';
 import { filesZip } from './filesZip.ts';
 import { manifestOf } from './manifest.ts';
@@ -66,7 +67,7 @@ export function createBatchDownloads({ registry, batches, outputs }: Dependencie
       const { order = batch.order, after = -1 } = validateQuery(
         parseQuery(ctx, getBatchResults.query ?? NO_QUERY),
       );
-      const rows = outputs.rows(batch._id, order, after);
+      const rows = withRests(outputs.rows(batch._id, order, after));
       if (fileName !== null) ctx.attachment(fileName);
       ctx.type = type;
       if (type === NDJSON_TYPE) {
@@ -82,7 +83,9 @@ export function createBatchDownloads({ registry, batches, outputs }: Dependencie
       const batch = await open(ctx);
       ctx.attachment(`${batch._id}.zip`);
       ctx.type = ZIP_TYPE;
-      ctx.body = streamOf(filesZip(outputs.rows(batch._id, 'input', -1), registry, batch.createdAt));
+      ctx.body = streamOf(
+        filesZip(withRests(outputs.rows(batch._id, 'input', -1)), registry, batch.createdAt),
+      );
     },
 
     async manifest(ctx) {
@@ -91,7 +94,7 @@ export function createBatchDownloads({ registry, batches, outputs }: Dependencie
         throw new ServiceError('not_finished', {
           detail: 'The batch has not ended yet, so that it has no manifest.',
         });
-      ctx.body = await manifestOf(batch, outputs.rows(batch._id, 'input', -1));
+      ctx.body = await manifestOf(batch, withRests(outputs.rows(batch._id, 'input', -1)));
     },
   };
 }

@@ -6,7 +6,7 @@ import { ServiceError } from '../../schemas/errors.ts';
  * the response. The largest have 50 MB.
  */
 const MAX_REPLAYS = 4;
-/** Maximum number of stored results that a process reads for replays at the same time; copies of each are in memory then. */
+/** Maximum number of stored results that a process reads at the same time; copies of each are in memory then. */
 const MAX_READS = 4;
 /**
  * Milliseconds for each MB above the first for which the slot of an account stays taken after the response. An API process, which has one
@@ -14,6 +14,11 @@ const MAX_READS = 4;
  * of the time.
  */
 const REST_MS_PER_MB = 450;
+/**
+ * The same for the first response of a call, which is paid unless it is not read to its end: so first responses of an account take the
+ * thread for at most half of the time.
+ */
+const FIRST_REST_MS_PER_MB = 150;
 const REPLAY_WAIT_MS = 10_000;
 const REPLAY_RETRY_S = 5;
 const MB = 1_000_000;
@@ -24,7 +29,7 @@ export interface ReadSlot extends Disposable {
   noteSize(bytes: number): void;
 }
 
-/** Bounds the memory and the time of responses with stored results: replays of calls, and results of jobs. */
+/** Bounds the memory and the time of responses with stored results: of calls, their replays, and results of jobs. */
 export interface ReplaySlots {
   /**
    * Waits until a stored result may be replayed. That slot is free again when the response has ended, or later if the result is large.
@@ -34,10 +39,26 @@ export interface ReplaySlots {
    * @throws ServiceError rate_limited, pool_busy
    */
   acquire(accountId: string, hangup: AbortSignal): Promise<ReadSlot>;
+  /**
+   * Waits until a stored result may be read for the first response of its call. That slot is free again when it has been read, or
+   * later if it is large.
+   *
+   * @param signal ends the wait; the result may then be read at once
+   */
+  acquireFirst(accountId: string, signal: AbortSignal): Promise<ReadSlot>;
+}
+
+const restOf = (bytes: number, msPerMb: number): number => Math.round(Math.max(0, bytes / MB - 1) * msPerMb);
+
+/** Frees a slot after a rest. */
+function leaveAfter(slot: Disposable, restMs: number): void {
+  if (restMs > 0) setTimeout(() => slot[Symbol.dispose](), restMs).unref();
+  else slot[Symbol.dispose]();
 }
 
 export function createReplaySlots(): ReplaySlots {
   const replays = createSemaphorePerHolder(MAX_REPLAYS);
+  const firsts = createSemaphorePerHolder(MAX_REPLAYS);
   const reads = createFairSemaphore(MAX_READS);
   return {
     async acquire(accountId, hangup) {
@@ -50,10 +71,7 @@ export function createReplaySlots(): ReplaySlots {
         });
       });
       let restMs = 0;
-      const leave = () => {
-        if (restMs > 0) setTimeout(() => slot[Symbol.dispose](), restMs).unref();
-        else slot[Symbol.dispose]();
-      };
+      const leave = () => leaveAfter(slot, restMs);
       if (hangup.aborted) leave();
       else hangup.addEventListener('abort', leave, { once: true });
       const read = await reads.acquire(accountId, signal).catch((error) => {
@@ -65,9 +83,24 @@ export function createReplaySlots(): ReplaySlots {
       });
       return {
         noteSize(bytes) {
-          restMs = Math.round(Math.max(0, bytes / MB - 1) * REST_MS_PER_MB);
+          restMs = restOf(bytes, REST_MS_PER_MB);
         },
         [Symbol.dispose]: () => read[Symbol.dispose](),
+      };
+    },
+
+    async acquireFirst(accountId, signal) {
+      const slot = await firsts.acquire(accountId, signal).catch(() => null);
+      const read = await reads.acquire(accountId, signal).catch(() => null);
+      let restMs = 0;
+      return {
+        noteSize(bytes) {
+          restMs = restOf(bytes, FIRST_REST_MS_PER_MB);
+        },
+        [Symbol.dispose]() {
+          read?.[Symbol.dispose]();
+          if (slot !== null) leaveAfter(slot, restMs);
+        },
       };
     },
   };

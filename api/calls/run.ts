@@ -21,7 +21,7 @@ import type { CallWorkflow, FailedEnd, WorkflowEnd } from './callWorkflow.ts';
 import type { Outages } from './outages.ts';
 import { begin, canReplay, createCallRecords, openInput, type Recorded, type Run } from './recordCall.ts';
 import { createRefunds, isReplayable, noLongerKept, type RefundDependencies } from './refunds.ts';
-import type { ReplaySlots } from './replaySlots.ts';
+import type { ReadSlot, ReplaySlots } from './replaySlots.ts';
 import type { Retention } from './retention.ts';
 import type { ResultReuse } from './reuse.ts';
 import { createRunWorkflow } from './runWorkflow.ts';
@@ -177,14 +177,21 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
     return isErrorCode(code) ? { available: null, ending: { error: new ServiceError(code) } } : null;
   }
 
+  /** Waits for the slot for reading a result; null if the result is small, and so part of the workflow's own. */
+  async function readSlot(
+    { row, replayed, deadline, call: { hangup } }: Recorded,
+    { result }: CallResult,
+  ): Promise<ReadSlot | null> {
+    if (!('stored' in result)) return null;
+    const { accountId } = row;
+    if (replayed && row.pendingAnswer === undefined) return deps.replaySlots.acquire(accountId, hangup);
+    const due = AbortSignal.timeout(Math.max(0, Math.round(deadline - performance.now())));
+    return deps.replaySlots.acquireFirst(accountId, AbortSignal.any([hangup, due]));
+  }
+
   async function readResult(recorded: Recorded, result: CallResult): Promise<CallOutcome> {
-    const { row, replayed, deadline, call } = recorded;
-    // A small result is part of the workflow's own.
-    const isStored = 'stored' in result.result;
-    using slot =
-      replayed && isStored && row.pendingAnswer === undefined
-        ? await deps.replaySlots.acquire(row.accountId, call.hangup)
-        : null;
+    const { row, deadline } = recorded;
+    using slot = await readSlot(recorded, result);
     const outcome = await refunds.resultOrRefund(row, result, deadline);
     if ('output' in outcome.ending) slot?.noteSize(outcome.ending.output.length);
     return outcome;

@@ -50,13 +50,15 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     if (challenge !== null) ctx.set('WWW-Authenticate', challengeHeader(challenge));
   }
 
+  /** Receives the input of a call. @param held owns the slot of a large body */
   async function receive(
     ctx: Context,
     tool: ToolDefinition,
+    held: DisposableStack,
   ): Promise<Pick<FormInput, 'body'> & Partial<FormInput>> {
     const form = await fileUploads.receiveInput(ctx, tool);
     if (form !== null) return form;
-    using _slot = await uploads.acquire(ctx.state.caller.account._id, ctx.req);
+    held.use(await uploads.acquire(ctx.state.caller.account._id, ctx.req));
     return { body: await readJson(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) };
   }
 
@@ -74,7 +76,9 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
     await rateLimit(ctx, () => toolCallService.authorize(caller, tool));
     phases.begin('read');
     const [key, max] = [idempotencyKey(ctx), maxCredits(ctx)];
-    const { body, sha256: fileDigest, discard } = await receive(ctx, tool);
+    // Large inputs of an account that wait for a place take as much memory as those that arrive.
+    using held = new DisposableStack();
+    const { body, sha256: fileDigest, discard } = await receive(ctx, tool, held);
     try {
       const input = toolCallService.validate(tool, body);
       phases.begin('start');
@@ -90,7 +94,10 @@ export function toolRoutes(router: Router<State>, deps: Dependencies): void {
           requestId,
           arrivedAt,
           hangup,
-          onStart: () => phases.begin('run'),
+          onStart() {
+            held.dispose();
+            phases.begin('run');
+          },
         },
         credential === '' ? undefined : decodeCredential(credential),
       );

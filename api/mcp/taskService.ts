@@ -10,7 +10,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Registry } from '../../schemas/registry.ts';
 import type { BatchDoc } from '../../store/batches/batchDocs.ts';
 import { batchRow } from '../../store/batches/batchRow.ts';
-import type { RowOutputs } from '../../store/batches/rowOutputs.ts';
+import type { EndedRow, RowOutputs } from '../../store/batches/rowOutputs.ts';
 import { LINK_MS, type StoredLink } from '../../store/files/links.ts';
 import type { JobDoc } from '../../store/jobs/jobDocs.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
@@ -63,6 +63,14 @@ const TASK_PARAMS = fromJsonSchema<{ taskId: string }>({
 
 const NO_METHOD = new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
 
+/** Yields rows up to the first one whose result is large: to read it would take a hundred times as long as what is returned. */
+async function* smallRows(rows: AsyncIterable<EndedRow>): AsyncGenerator<EndedRow> {
+  for await (const row of rows) {
+    if (row.row.result !== null && !row.isSmall) return;
+    yield row;
+  }
+}
+
 const isBatch = (id: string): boolean => id.startsWith('batch_');
 
 export function createTaskService(deps: Dependencies): TaskService {
@@ -98,7 +106,7 @@ export function createTaskService(deps: Dependencies): TaskService {
     const { id, state, counts, credits, resultsUrl, manifestUrl } = batchRow(batch);
     const results: unknown[] = [];
     let left = RESULT_BYTES;
-    for await (const line of ndjsonLines(outputs.rows(batch._id, 'input', -1))) {
+    for await (const line of ndjsonLines(smallRows(outputs.rows(batch._id, 'input', -1)))) {
       left -= line.length;
       if (left < 0) break;
       results.push(JSON.parse(line.toString()));

@@ -9,6 +9,8 @@ import { retryStore } from '../mongo/retryStore.ts';
 /** A row that has ended, and what it has stored: its output or its error; null if that has expired, or there is none. */
 export interface EndedRow {
   row: JobDoc;
+  /** Whether that is small: it was part of a workflow, and has at most 64 KB. */
+  isSmall: boolean;
   /** Reads what it has stored. */
   read(): Promise<Buffer | null>;
 }
@@ -77,7 +79,7 @@ export function createRowOutputs(store: Pick<Store, 'jobs' | 'results'>, keyring
               return null;
             }
           };
-          yield { row, read };
+          yield { row, isSmall: isSmall(row), read };
         }
         if (page.length < PAGE) return;
       }

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import Koa from 'koa';
+import { createReplaySlots } from '../../api/calls/replaySlots.ts';
 import { drainRequest, readBytes } from '../../api/http/body.ts';
 import { limitRequests } from '../../api/http/connectionLimit.ts';
 import type { State } from '../../api/http/context.ts';
@@ -11,8 +12,10 @@ import { parseFields } from '../../api/http/formFields.ts';
 import { createHeldBytes, type Holder } from '../../api/http/heldBytes.ts';
 import { exceededBound, startsObject } from '../../api/http/jsonBounds.ts';
 import { limitSending } from '../../api/http/limitSending.ts';
+import { createPageLimit } from '../../api/http/pageLimit.ts';
 import { createPublicServer } from '../../api/http/publicServer.ts';
 import { createUploadLimit } from '../../api/http/uploadLimit.ts';
+import { withRests } from '../../api/http/withRests.ts';
 import { drain, listen } from '../../platform/listen.ts';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import { seededRandom } from '../helpers/random.ts';
@@ -495,4 +498,68 @@ test('an account sends a limited number of large bodies at the same time, and ot
   sockets[0]?.destroy();
   await until('a disconnected caller frees its slot', async () => readingOf('a') === 14);
   next.destroy();
+});
+
+/** Keeps the thread busy. */
+function work(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+test('work on the rows of a download rests for twice as long as it takes', async (t) => {
+  const rows = async function* () {
+    yield* [1, 2, 3];
+  };
+  const began = performance.now();
+  const seen: number[] = [];
+  for await (const row of withRests(rows())) {
+    seen.push(row);
+    work(40);
+  }
+  t.deepEqual(seen, [1, 2, 3]);
+  t.true(performance.now() - began >= 3 * 3 * 40 - 1, `${performance.now() - began} ms`);
+});
+
+test('pages that are made for a request are made one after the other, with rests', async (t) => {
+  const { render } = createPageLimit({ rate: 20, burst: 40 });
+  let inWork = 0;
+  const page = async (name: string) => {
+    t.is(++inWork, 1);
+    work(20);
+    await new Promise(setImmediate);
+    inWork--;
+    return name;
+  };
+  const began = performance.now();
+  const made = await Promise.all(['a', 'b', 'c'].map((name) => render('192.0.2.1', () => page(name))));
+  t.deepEqual(made, ['a', 'b', 'c']);
+  t.true(performance.now() - began >= 2 * 60 - 2, `${performance.now() - began} ms`);
+  await t.throwsAsync(
+    render('192.0.2.1', async () => Promise.reject(new Error('failed'))),
+    { message: 'failed' },
+  );
+  t.is(await render('192.0.2.2', () => page('d')), 'd');
+});
+
+test('large first results of an account are read four at a time and with rests, and those of another one beside them', async (t) => {
+  const slots = createReplaySlots();
+  const { signal } = new AbortController();
+  const began = performance.now();
+  const first = await Promise.all(Array.from({ length: 4 }, () => slots.acquireFirst('acc_1', signal)));
+  const order: string[] = [];
+  const fifth = slots.acquireFirst('acc_1', signal).then((slot) => {
+    order.push('fifth');
+    slot[Symbol.dispose]();
+  });
+  for (const slot of first) {
+    slot.noteSize(3_000_000);
+    slot[Symbol.dispose]();
+  }
+  (await slots.acquireFirst('acc_2', signal))[Symbol.dispose]();
+  order.push('other');
+  await fifth;
+  t.deepEqual(order, ['other', 'fifth']);
+  t.true(performance.now() - began >= 299, `${performance.now() - began} ms`);
+  const held = await Promise.all(Array.from({ length: 4 }, () => slots.acquireFirst('acc_1', signal)));
+  (await slots.acquireFirst('acc_1', AbortSignal.timeout(10)))[Symbol.dispose]();
+  for (const slot of held) slot[Symbol.dispose]();
 });

@@ -25,6 +25,8 @@ const FILE = Buffer.alloc(150_000, 1);
 const waiting: ServerResponse[] = [];
 const target = createServer(({ url }, response) => {
   if (url === '/file') response.setHeader('Content-Type', 'application/pdf').end(FILE);
+  else if (url?.startsWith('/text/'))
+    response.setHeader('Content-Type', 'text/plain').end('x'.repeat(Number(url.slice(6))));
   else waiting.push(response);
 });
 let origin: string;
@@ -246,6 +248,20 @@ test('a batch is a task with its sums and first results', async (t) => {
   const dear = await client.call('run-batch', args, { maxCredits: 2 });
   t.like(dear, { isError: true, structuredContent: { code: 'price_above_max' } });
   await assertCharged(t, account, 3);
+});
+
+test('the results of a batch end before the first large one, which is not read', async (t) => {
+  const account = await makeAccount(stack, CREDITS);
+  const client = clientOf(account);
+  const inputs = [100, 70_000, 100].map((bytes) => ({ url: `http://${origin}/text/${bytes}` }));
+  const { taskId } = await client.call('run-batch', { tool: 'http-request', inputs });
+  const { result } = await client.ended(taskId);
+  const { results, hasMoreResults } = recordAt(result, 'structuredContent');
+  t.true(hasMoreResults);
+  t.deepEqual(
+    recordsAt(results).map(({ row }) => row),
+    [0],
+  );
 });
 
 test('the results of a large batch are cut, and say so', async (t) => {
