@@ -5,33 +5,14 @@ import { INLINE_BYTES } from '../../store/calls/results.ts';
 import { callMessage } from '../helpers/mcp.ts';
 import { postAuth } from '../helpers/session.ts';
 import { attackConnections, CONNECTION_ATTACKS, type ConnectionAttack } from './connections.ts';
-import { type Call, type Flood, flood, HASH, type LongFlood, longFloods } from './floods.ts';
-import { ATTACKER_ADDRESSES, accountAt, type Scene, send } from './scene.ts';
-
-/** Bytes of documents in MongoDB, and of histories of closed workflows in Temporal. */
-export interface Stored {
-  mongodb: number;
-  temporal: number;
-}
-
-/** An attack on the availability of the service. */
-export interface Attack {
-  /** Attacks until its process is killed. @param count called for each connection and each request that can leave bytes */
-  run(scene: Scene, share: number, count: () => void): Promise<unknown>;
-  /** The call that the victim makes in the meantime. @param target base URL of `startTarget` */
-  victim(target: string): Call;
-  /** The flood of long calls that this is, for one of which the victim may have to wait. */
-  flood?: Flood;
-  /** What this number of its connections or requests may leave. Default: nothing. */
-  leaves?(count: number): Partial<Stored>;
-  /** MB of the API process. Default: `MEMORY` of measureAttacks.ts. */
-  memory?: number;
-}
+import { type Call, flood, HASH, type LongFlood, longFloods } from './floods.ts';
+import type { Attack } from './kinds.ts';
+import { repeat } from './repeat.ts';
+import { ATTACKER_ADDRESSES, accountAt, send } from './scene.ts';
+import { TRANSFER_ATTACKS } from './transfers.ts';
 
 /** Calls that a flooding account keeps open: the limit of running calls of an account in one pool. */
 const OPEN_CALLS = 64;
-/** Milliseconds before the next request of a loop whose request was refused. */
-const REFUSED_MS = 500;
 const REPLAYS = 100;
 /** Bytes of the body of a refused call, too large for a payload of a workflow. */
 const INPUT = 90_000;
@@ -62,17 +43,6 @@ const throughFlood = (name: LongFlood): Attack => ({
   // The history of a call that is charged contains its result, if it is small.
   leaves: (count) => ({ mongodb: count * 1500, temporal: count * (INLINE_BYTES + 10_000) }),
 });
-
-/** Repeats an act in several loops. @param act returns whether the service did what was asked, which counts */
-function repeat(loops: number, count: () => void, act: (index: number) => Promise<boolean>) {
-  let next = 0;
-  const loop = async (): Promise<never> => {
-    for (;;)
-      if (await act(next++).catch(() => false)) count();
-      else await sleep(REFUSED_MS);
-  };
-  return Promise.all(Array.from({ length: loops }, loop));
-}
 
 /** Reads a response to its end. Returns its status and the `id` in its body, if there is one. */
 async function answerOf(sent: Promise<Response>): Promise<{ status: number; id: string }> {
@@ -116,6 +86,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     // Each replay decrypts and encodes 5 MB: the copies stay until the garbage collector takes them.
     memory: 1000,
   },
+  ...TRANSFER_ATTACKS,
   'nested documents': throughFlood('nested documents'),
   'busy pages': throughFlood('busy pages'),
   'long argon2-verify': throughFlood('long argon2-verify'),

@@ -104,6 +104,15 @@ export const CONNECTION_ATTACKS = {
       socket.write(message('GET', '/dashboard/pdf.worker.mjs').repeat(DOCUMENTS));
     },
   },
+  'requests that wait on connections': {
+    connections: 1000,
+    attack: async (socket) => {
+      socket.pause();
+      const body = 'x'.repeat(60_000);
+      const waiting = `${message('POST', '/dashboard/sign-in', `Content-Length: ${body.length}`)}${body}`;
+      socket.write(message('GET', '/dashboard/pdf.worker.mjs').repeat(4) + waiting.repeat(28));
+    },
+  },
   'pages that read MongoDB': {
     connections: 20,
     attack: async (socket) => {

@@ -8,8 +8,9 @@ import { makeAccount } from '../helpers/account.ts';
 import { freshCredentials, signUp } from '../helpers/session.ts';
 import { type Stack, startStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
-import { ATTACKS, type Attack, type Stored } from './attacks.ts';
+import { ATTACKS } from './attacks.ts';
 import { longestAttempt, startTarget, type Target } from './floods.ts';
+import type { Attack, Stored } from './kinds.ts';
 import type { Scene } from './scene.ts';
 import { startAttacker } from './startAttacker.ts';
 
