@@ -43,9 +43,9 @@ export interface ReplaySlots {
    * Waits until a stored result may be read for the first response of its call. That slot is free again when it has been read, or
    * later if it is large.
    *
-   * @param signal ends the wait; the result may then be read at once
+   * @param end ends the wait, as 10 s do; the result may then be read at once
    */
-  acquireFirst(accountId: string, signal: AbortSignal): Promise<ReadSlot>;
+  acquireFirst(accountId: string, end: AbortSignal): Promise<ReadSlot>;
 }
 
 const restOf = (bytes: number, msPerMb: number): number => Math.round(Math.max(0, bytes / MB - 1) * msPerMb);
@@ -89,7 +89,8 @@ export function createReplaySlots(): ReplaySlots {
       };
     },
 
-    async acquireFirst(accountId, signal) {
+    async acquireFirst(accountId, end) {
+      const signal = AbortSignal.any([end, AbortSignal.timeout(REPLAY_WAIT_MS)]);
       const slot = await firsts.acquire(accountId, signal).catch(() => null);
       const read = await reads.acquire(accountId, signal).catch(() => null);
       let restMs = 0;

@@ -364,7 +364,8 @@ test('what waits on many connections of one address is bounded, and does not int
   const { server, open } = await serve(t, async (request, response) => {
     if (request.url === '/held') return;
     const ip = request.socket.remoteAddress ?? '';
-    response.end(String((await readBytes({ req: request, ip, state: {} }, 10_000_000)).length));
+    const body = await readBytes({ req: request, ip, state: {} }, 10_000_000).catch(() => null);
+    response.end(String(body?.length));
   });
   const post = (length: number, sent: number) =>
     `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(sent)}`;
