@@ -75,3 +75,24 @@ test.serial(
     t.deepEqual(await auditWhenIdle(store), []);
   },
 );
+
+test.serial(
+  'twelve large inputs of an account wait for a place at a time, and further ones are read later',
+  async (t) => {
+    const account = await makeAccount(stack, 100);
+    await stack.kill('cpu');
+    const running = [1, 2].map(() => account.call('hash-text', { text: 'first' }));
+    await until('two calls run', async () => (await callsOf(store, account.accountId)).length === 2, 10_000);
+    const began = performance.now();
+    const waits = Array.from({ length: 44 }, async () => {
+      const { status } = await account.call('hash-text', { text: 'x'.repeat(70_000) });
+      t.true(status === 503 || status === 429, `${status}`);
+      return performance.now() - began;
+    });
+    // Half of `POOL_WAIT` for a place in the pool, at least twice as long for one among the twelve.
+    t.true(Math.max(...(await Promise.all(waits))) >= 7400);
+    await Promise.all(running);
+    await stack.restart('cpu');
+    t.deepEqual(await auditWhenIdle(store), []);
+  },
+);
