@@ -48,6 +48,8 @@ export async function* csvRows(chunks: AsyncIterable<Buffer>, tool: ToolDefiniti
     bom: true,
     info: true,
     max_record_size: longest,
+    // Otherwise the end of the first line decides, and a file with several kinds is read into wrong cells.
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
   });

@@ -180,6 +180,26 @@ test('cells of CSV are read by the types of their fields', async (t) => {
   );
 });
 
+test('lines of CSV may end in several ways', async (t) => {
+  const texts = ['one', 'two\r\nlines', 'three', 'four'];
+  for (const ends of [['\n', '\r\n'], ['\r\n', '\n'], ['\r'], ['\r\n', '\n', '\r']])
+    for (const sizes of [[1], [3, 2], [1000]]) {
+      const lines = [
+        'text,algorithm',
+        ...texts.map((text) => `"${text}",md5`),
+        ...texts.map((_, i) => `${i},`),
+      ];
+      const csv = lines.map((line, i) => line + ends[i % ends.length]).join('');
+      const { rows, faults } = await read(csvRows(inChunks(csv, ...sizes), hash, LONGEST));
+      t.deepEqual(faults, []);
+      t.deepEqual(
+        rows.map(({ input }) => input),
+        [...texts.map((text) => ({ text, algorithm: 'md5' })), ...texts.map((_, i) => ({ text: `${i}` }))],
+        JSON.stringify(csv),
+      );
+    }
+});
+
 test('faults of CSV are named with their lines', async (t) => {
   const { rows, faults } = await read(
     csvRows(inChunks('text,id\n"a\nb",1\nc\n\nd,2,3\ne,4\n', 3), hash, LONGEST),
