@@ -18,7 +18,7 @@ import { retryStore } from '../../store/mongo/retryStore.ts';
 import { startDigests } from '../../store/receipts/digests.ts';
 import type { ReceiptKeys } from '../../store/receipts/receiptKeys.ts';
 import type { CallRequest } from '../../workflows/types.ts';
-import type { ToolCall } from './toolCall.ts';
+import { comparedInput, type ToolCall } from './toolCall.ts';
 
 /** A call of one request, with what its steps derive from it. */
 export interface Run {
@@ -95,17 +95,15 @@ const RESULT_AFTER_KEY_MS = 3_600_000;
 
 /** Derives from a request what the steps of its call need. */
 export function begin(call: ToolCall): Run {
-  const { tool, input, fileDigest, idempotencyKey } = call;
+  const { tool, input, idempotencyKey } = call;
   const since = performance.now();
   // Only requests with an Idempotency-Key are compared. Canonicalizing an input of 5 MB takes tens of milliseconds.
   const isCompared = idempotencyKey !== null && secretFields(tool).length === 0;
-  // A file that is sent again is stored under another id.
-  const compared = fileDigest === undefined ? input : { ...input, fileUrl: `sha256:${fileDigest}` };
   return {
     call,
     since,
     deadline: since + LONGEST_CALL_MS,
-    canonical: isCompared ? (canonicalize({ tool: tool.name, input: compared }) ?? null) : null,
+    canonical: isCompared ? (canonicalize({ tool: tool.name, input: comparedInput(call) }) ?? null) : null,
     secrets: secretFields(tool).filter((name) => name in input),
     actsOnWorld: tool.actsOnWorld?.(input) ?? false,
   };

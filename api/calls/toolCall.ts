@@ -50,6 +50,13 @@ export interface ToolCall {
   onStart?: () => void;
 }
 
+/** What two requests with the same Idempotency-Key must have in common: a file that is sent again is stored under another id. */
+export const comparedInput = ({
+  input,
+  fileDigest,
+}: Pick<ToolCall, 'input' | 'fileDigest'>): Record<string, unknown> =>
+  fileDigest === undefined ? input : { ...input, fileUrl: `sha256:${fileDigest}` };
+
 /**
  * How a call ended: with its output as JSON, for which it was charged, or with an error of the error table, for which
  * it was not.

@@ -14,6 +14,7 @@ import type { CallWorkflow } from '../calls/callWorkflow.ts';
 import type { ReplaySlots } from '../calls/replaySlots.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import type { ApiCore } from '../core.ts';
+import type { Uploads } from '../files/uploads.ts';
 import type { State } from '../http/context.ts';
 import { createServe } from '../http/operation.ts';
 import type { UploadLimit } from '../http/uploadLimit.ts';
@@ -30,13 +31,14 @@ interface Services {
   uploads: UploadLimit;
   sessions: Sessions;
   files: Files;
+  fileUploads: Uploads;
 }
 
 /** Creates jobs: calls whose result waits in the store. */
 export function createJobsArea(core: ApiCore, services: Services) {
   const { env, log, registry, store, client, keyring, accounts, apiKeys, limits, ports, publicUrl, onError } =
     core;
-  const { toolCallService, workflow, replaySlots, uploads, sessions, files } = services;
+  const { toolCallService, workflow, replaySlots, uploads, sessions, files, fileUploads } = services;
   const { rateLimit, onFailure } = limits;
   const { attention } = core;
   const storage = createJobStorage(store, env.RATE_LIMIT);
@@ -90,6 +92,7 @@ export function createJobsArea(core: ApiCore, services: Services) {
         jobs: jobService,
         secrets: createCallbackSecrets(store, keyring),
         uploads,
+        fileUploads,
         authenticate,
         rateLimit,
         serve: {

@@ -21,6 +21,7 @@ import { respond } from '../calls/answer.ts';
 import type { ToolCallService } from '../calls/run.ts';
 import { idempotencyKey, maxCredits } from '../calls/toolCall.ts';
 import { DEFAULT_BODY_BYTES } from '../calls/toolRoutes.ts';
+import type { FormInput, Uploads } from '../files/uploads.ts';
 import { readJson } from '../http/body.ts';
 import type { Context, State } from '../http/context.ts';
 import type { Serve } from '../http/operation.ts';
@@ -35,6 +36,7 @@ interface Dependencies {
   jobs: JobService;
   secrets: CallbackSecrets;
   uploads: UploadLimit;
+  fileUploads: Pick<Uploads, 'receiveInput'>;
   /** Authenticates by API key. */
   authenticate(ctx: Context): Promise<void>;
   rateLimit: TakeTokens;
@@ -75,7 +77,8 @@ const secretRow = ({ secret, next }: CallbackSecret) => ({
 
 /** Registers the operations of jobs, and tool calls that prefer to be answered asynchronously. */
 export function jobRoutes(router: Router<State>, deps: Dependencies): void {
-  const { registry, toolCallService, jobs, secrets, uploads, authenticate, rateLimit, serve } = deps;
+  const { registry, toolCallService, jobs, secrets, uploads, fileUploads, authenticate, rateLimit, serve } =
+    deps;
   const validateBody = createValidator()<NewJobBody>(newJobBody);
   const largestInput = Math.max(
     ...[...registry.values()].map(({ limits }) => limits.bodyBytes ?? DEFAULT_BODY_BYTES),
@@ -92,9 +95,19 @@ export function jobRoutes(router: Router<State>, deps: Dependencies): void {
     return tool;
   };
 
-  type Call = Pick<JobRequest, 'tool' | 'input' | 'callbackUrl' | 'metadata'>;
+  /** Reads the input of a tool call: JSON, or a form with its file, which is stored. */
+  async function readInput(
+    ctx: Context,
+    tool: ToolDefinition,
+  ): Promise<Pick<FormInput, 'body'> & Partial<FormInput>> {
+    const form = await fileUploads.receiveInput(ctx, tool);
+    return form ?? { body: await read(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES) };
+  }
 
-  async function accept(ctx: Context, { tool, ...call }: Call): Promise<void> {
+  type Call = Pick<JobRequest, 'tool' | 'input' | 'fileDigest' | 'callbackUrl' | 'metadata'>;
+
+  /** Answers with the job. @returns whether an earlier request has created it */
+  async function accept(ctx: Context, { tool, ...call }: Call): Promise<boolean> {
     const { caller, requestId } = ctx.state;
     const { row, isReplay } = await jobs.create({
       caller,
@@ -110,6 +123,7 @@ export function jobRoutes(router: Router<State>, deps: Dependencies): void {
     ctx.set('X-Credits-Charged', '0');
     if (isReplay) ctx.set('Idempotent-Replayed', 'true');
     ctx.body = row;
+    return isReplay;
   }
 
   // Precedes the route of synchronous calls, to which it leaves all other requests.
@@ -119,11 +133,15 @@ export function jobRoutes(router: Router<State>, deps: Dependencies): void {
     ctx.set('Cache-Control', 'no-store');
     const tool = toolOf(ctx.params.tool ?? '');
     await rateLimit(ctx, () => toolCallService.authorize(ctx.state.caller, tool));
-    const input = toolCallService.validate(
-      tool,
-      await read(ctx, tool.limits.bodyBytes ?? DEFAULT_BODY_BYTES),
-    );
-    await accept(ctx, { tool, input, callbackUrl: null, metadata: null });
+    const { body, sha256: fileDigest, discard } = await readInput(ctx, tool);
+    let isFileUsed = false;
+    try {
+      const input = toolCallService.validate(tool, body);
+      isFileUsed = !(await accept(ctx, { tool, input, fileDigest, callbackUrl: null, metadata: null }));
+    } finally {
+      // A file that cannot be deleted expires.
+      if (!isFileUsed) discard?.().catch(() => undefined);
+    }
     ctx.set('Preference-Applied', 'respond-async');
   });
 

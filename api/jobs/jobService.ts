@@ -23,7 +23,7 @@ import { retryStore } from '../../store/mongo/retryStore.ts';
 import type { CallWorkflow } from '../calls/callWorkflow.ts';
 import type { ReplaySlots } from '../calls/replaySlots.ts';
 import type { ToolCallService } from '../calls/run.ts';
-import type { CallOutcome, ToolCall } from '../calls/toolCall.ts';
+import { type CallOutcome, comparedInput, type ToolCall } from '../calls/toolCall.ts';
 import type { Caller } from '../http/context.ts';
 import { checkReceiverUrl } from '../webhooks/receiverUrl.ts';
 import { jobEnding } from './jobEnding.ts';
@@ -32,7 +32,10 @@ import type { ResendCallbacks } from './resendCallbacks.ts';
 
 /** A request to create a job, with its validated input. */
 export interface JobRequest
-  extends Pick<ToolCall, 'caller' | 'tool' | 'input' | 'idempotencyKey' | 'max' | 'requestId'> {
+  extends Pick<
+    ToolCall,
+    'caller' | 'tool' | 'input' | 'fileDigest' | 'idempotencyKey' | 'max' | 'requestId'
+  > {
   callbackUrl: string | null;
   metadata: Record<string, string> | null;
 }
@@ -176,11 +179,13 @@ export function createJobService(deps: Dependencies): JobService {
   return {
     async create(request) {
       assertStorable(request);
-      const { caller, tool, input, idempotencyKey, callbackUrl, metadata } = request;
+      const { caller, tool, idempotencyKey, callbackUrl, metadata } = request;
       const accountId = caller.account._id;
       // Differs from the canonical form of a call: a key that a job has used does not replay a call.
       const canonical =
-        idempotencyKey === null ? '' : (canonicalize({ job: tool.name, input, callbackUrl, metadata }) ?? '');
+        idempotencyKey === null
+          ? ''
+          : (canonicalize({ job: tool.name, input: comparedInput(request), callbackUrl, metadata }) ?? '');
       const earlier =
         idempotencyKey === null ? null : await retryStore(() => jobs.findByKey(accountId, idempotencyKey));
       if (earlier !== null) return replay(earlier, canonical);

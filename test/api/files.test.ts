@@ -5,6 +5,7 @@ import test from 'ava';
 import sharp from 'sharp';
 import { RUNNING_JOBS } from '../../activities/callJobs/jobActivities.ts';
 import { type FileRow, MAX_FILE_BYTES } from '../../schemas/files.ts';
+import type { JobRow } from '../../schemas/jobs.ts';
 import { FILE_PIECE_BYTES } from '../../store/files/fileContents.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
@@ -202,6 +203,44 @@ test('a call takes its file as a form, which is the same as an upload and leaves
     return row.length === 1 && row[0]?._id === fileUrl;
   });
   t.is((await callsOf(store, account.accountId)).length, 2);
+  t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
+});
+
+test('a call that prefers to be answered asynchronously takes its file as a form too', async (t) => {
+  const account = await makeAccount(stack, 100);
+  const jobs = jobsOf(account, stack.baseUrl);
+  const send = (bytes: Buffer, fields: Record<string, string> = {}, headers: Record<string, string> = {}) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    form.append('file', new Blob([new Uint8Array(bytes)]), 'report.pdf');
+    return fetch(`${stack.baseUrl}/api/v1/tools/pdf-metadata`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${account.toolsKey}`, Prefer: 'respond-async', ...headers },
+      body: form,
+    });
+  };
+  const key = { 'Idempotency-Key': 'form' };
+  const accepted = await send(PDF, {}, key);
+  t.is(accepted.status, 202);
+  t.is(accepted.headers.get('Preference-Applied'), 'respond-async');
+  const { id }: JobRow = await accepted.json();
+  t.like(await jobs.ended(id), { tool: 'pdf-metadata', state: 'succeeded' });
+  t.like(await (await jobs.result(id)).json(), { title: 'Hello', pageCount: 1 });
+
+  const replay = await send(PDF, {}, key);
+  t.is(replay.headers.get('Idempotent-Replayed'), 'true');
+  t.is((await replay.json()).id, id);
+  await isProblem(t, await send(Buffer.concat([PDF, PDF]), {}, key), 'idempotency_key_mismatch');
+  const { errors } = await isProblem(t, await send(PDF, { pages: 'all' }), 'invalid_input');
+  t.like(recordsAt(errors), [{ pointer: '/pages' }]);
+  // That of the job is an upload like others; those of the other requests are deleted.
+  await until(
+    'one file is stored',
+    async () => (await store.files.countDocuments({ accountId: account.accountId })) === 1,
+  );
+  const { items }: { items: FileRow[] } = await (await filesOf(account, stack.baseUrl).list()).json();
+  t.like(items, [{ name: 'report.pdf', sizeBytes: PDF.length }]);
+  t.is((await callsOf(store, account.accountId)).length, 1);
   t.deepEqual(await auditAccountWhenIdle(store, account.accountId), []);
 });
 
