@@ -10,7 +10,7 @@ import { fileIdOf, fileNotFound } from '../../schemas/formats/fileSource.ts';
 import { type JobRow, type JobState, MAX_OPEN_JOBS } from '../../schemas/jobs.ts';
 import { secretFields } from '../../schemas/tool.ts';
 import { jobPolicyOf } from '../../store/calls/callPolicy.ts';
-import type { ResultReference, Results } from '../../store/calls/results.ts';
+import { ResultGone, type ResultReference, type Results } from '../../store/calls/results.ts';
 import { reuseOf } from '../../store/calls/reusableResults.ts';
 import type { UnchargedCalls } from '../../store/calls/unchargedCalls.ts';
 import type { Files } from '../../store/files/files.ts';
@@ -118,6 +118,16 @@ export function createJobService(deps: Dependencies): JobService {
     if (keyring.mac('fingerprint', canonical, known.slice(0, known.indexOf(':'))) !== known)
       throw new ServiceError('idempotency_key_mismatch');
     return { row: jobRow(job), isReplay: true };
+  }
+
+  /** Reads what a job has stored. @throws ServiceError not_found if it has expired: the row of a batch is kept for longer */
+  async function readResult(id: string, result: ResultReference): Promise<Buffer> {
+    try {
+      return await retryStore(() => results.read(id, result));
+    } catch (error) {
+      if (!(error instanceof ResultGone)) throw error;
+      throw new ServiceError('not_found', { detail: 'The result of the job has expired.', cause: error });
+    }
   }
 
   async function assertRoom(accountId: string): Promise<void> {
@@ -229,7 +239,7 @@ export function createJobService(deps: Dependencies): JobService {
       if (job.endedAt === null) throw new ServiceError('not_finished');
       const { result } = job;
       using slot = result === null ? null : await deps.replaySlots.acquire(job.accountId, hangup);
-      const stored = result === null ? null : await retryStore(() => results.read(id, result));
+      const stored = result === null ? null : await readResult(id, result);
       slot?.noteSize(stored?.length ?? 0);
       return { job, ending: jobEnding(job, stored) };
     },

@@ -8,6 +8,8 @@ import type { BatchManifest } from '../../schemas/batches.ts';
 import { openStore, type Store } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { batchesOf, linesOf, NDJSON } from '../helpers/batches.ts';
+import { jobsOf } from '../helpers/jobs.ts';
+import { callsOf } from '../helpers/ledgerCheck.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
@@ -134,6 +136,13 @@ test('results are those of the calls, in the order of the input, as lines and as
   await store.results.deleteMany({ _id: { $regex: `^${rows[0]?.callId}:` } });
   const gone = linesOf(await (await batches.request(`/${id}/results`)).text());
   t.like(gone[0], { state: 'succeeded', charged: 1, output: null, error: null });
+  const callId = String(rows[0]?.callId);
+  await isProblem(t, await jobsOf(account, stack.baseUrl).result(callId), 'not_found');
+  t.true((await callsOf(store, account.accountId)).some(({ _id }) => _id === callId));
+
+  await store.batches.updateOne({ _id: id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+  for (const path of ['', '/events', '/results', '/files.zip', '/manifest', '/callbacks'])
+    await isProblem(t, await batches.request(`/${id}${path}`), 'not_found');
 });
 
 test('while a batch runs, results come up to the first open row, or as they end', async (t) => {

@@ -324,6 +324,14 @@ test('inputs and results of jobs are encrypted, and the input is deleted at the 
   t.false(JSON.stringify(job).includes(marker));
   t.false(result?.data.toString('latin1').includes('statusCode') ?? true);
   t.true((job?.expiresAt.getTime() ?? 0) <= (result?.expiresAt.getTime() ?? 0));
+
+  // When its time is over, it is gone at once. The row of its call stays.
+  t.is((job?.expiresAt.getTime() ?? 0) - (job?.endedAt?.getTime() ?? 0), 72 * 3_600_000);
+  await store.jobs.updateOne({ _id: id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+  for (const path of [`/${id}`, `/${id}/result`, `/${id}/callbacks`])
+    await isProblem(t, await jobs.request(path), 'not_found');
+  t.deepEqual((await (await jobs.request('')).json()).items, []);
+  t.is((await callsOf(store, account.accountId))[0]?._id, id);
 });
 
 test('an account has a bounded number of jobs that wait', async (t) => {

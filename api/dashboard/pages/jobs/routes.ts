@@ -1,6 +1,6 @@
+import { ServiceError } from '../../../../schemas/errors.ts';
 import { isRecord } from '../../../../schemas/isRecord.ts';
 import { JOB_STATES, type JobState } from '../../../../schemas/jobs.ts';
-import { ResultGone } from '../../../../store/calls/results.ts';
 import type { Context } from '../../../http/context.ts';
 import type { Dashboard } from '../../frame/dashboard.ts';
 import { attempt, goTo, sendPage } from '../../frame/pageRouter.ts';
@@ -24,7 +24,7 @@ export function jobsRoutes({ pages, core: { registry }, jobService }: Dashboard)
       if (!isRecord(output)) throw new TypeError('the output of a tool must be an object');
       return { output };
     } catch (error) {
-      if (!(error instanceof ResultGone)) throw error;
+      if (!(error instanceof ServiceError && error.code === 'not_found')) throw error;
       return 'gone';
     }
   }
