@@ -43,10 +43,12 @@ export function linkRoutes(router: Router<State>, deps: Dependencies): void {
     return file;
   }
 
-  /** Returns the range that the request asks for; a range of another version of the file is not. */
+  /** Returns the range that the request asks for, which only GET does; a range of another version of the file is not. */
   function rangeOf(ctx: Context, etag: string, size: number): ReturnType<typeof readRange> {
     const [range, condition] = [ctx.get('Range'), ctx.get('If-Range')];
-    return range === '' || (condition !== '' && condition !== etag) ? null : readRange(range, size);
+    return range === '' || ctx.method !== 'GET' || (condition !== '' && condition !== etag)
+      ? null
+      : readRange(range, size);
   }
 
   /** Continues a download whose first piece has been read. */

@@ -93,6 +93,10 @@ test('a file is downloaded from its address without a key, with its name, whole 
   t.true((await bytesOf(whole)).equals(bytes));
   const head = await fetch(url, { method: 'HEAD' });
   t.is(head.headers.get('Content-Length'), String(size));
+  // Ranges are defined for GET only (RFC 9110, section 14.2).
+  const headOfPart = await fetch(url, { method: 'HEAD', headers: { Range: 'bytes=0-9' } });
+  t.is(headOfPart.status, 200);
+  t.is(headOfPart.headers.get('Content-Length'), String(size));
 
   const edge = FILE_PIECE_BYTES;
   for (const [range, start, end] of [
