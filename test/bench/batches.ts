@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pMap from 'p-map';
+import { loadKeyring } from '../../platform/secrets/keyring.ts';
+import { connectClient } from '../../platform/temporal/temporal.ts';
+import { readEnv } from '../../schemas/env.ts';
+import { workflowIds } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { batchesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
@@ -7,39 +11,53 @@ import { recordAt } from '../helpers/json.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import type { Stack } from '../helpers/stack.ts';
 import { measure } from './measure.ts';
+import { memoryOf } from './memory.ts';
 import type { Sizes } from './sizes.ts';
 
 /** Milliseconds between requests for the state of a batch, as those of a stream of its events. */
 const POLL_MS = 1000;
 
+/** A tool, and its input for the call or row of this number. */
+export interface BatchTool {
+  tool: string;
+  input(index: number): Record<string, unknown>;
+}
+
+export const HASH: BatchTool = { tool: 'hash-text', input: (index) => ({ text: `bench ${index}` }) };
+export const PICTURE: BatchTool = {
+  tool: 'html-to-image',
+  input: (index) => ({ html: `<h1>bench ${index}</h1>`, width: 640, height: 480 }),
+};
+
 export interface BatchesRow {
-  /** hash-text calls per second of synchronous callers. */
+  /** Calls per second of synchronous callers. */
   calls: number;
-  /** Rows per second of a batch of hash-text, from the request to the end of the batch. */
+  /** Rows per second of a batch, from the request to the end of the batch. */
   rows: number;
   /** rows / calls, of the median round. */
   ratio: number;
 }
 
 /**
- * Compares a batch of hash-text with synchronous callers. The runs alternate, so that other load on the machine affects both
+ * Compares a batch with synchronous callers of its tool. The runs alternate, so that other load on the machine affects both
  * alike.
  */
 export async function benchBatches(
   stack: Stack,
+  { tool, input }: BatchTool,
   { rounds, rows, concurrency, calls }: Sizes['batches'],
 ): Promise<BatchesRow> {
   const account = await makeAccount(stack, 10_000_000);
   const batches = batchesOf(account, stack.baseUrl);
   const call = async (index: number) => {
-    const response = await account.call('hash-text', { text: `bench ${index}` });
+    const response = await account.call(tool, input(index));
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   };
   const runBatch = async (): Promise<number> => {
-    const inputs = Array.from({ length: rows }, (_, i) => ({ text: `bench ${i}` }));
+    const inputs = Array.from({ length: rows }, (_, i) => input(i));
     const began = Date.now();
-    const { id } = await batches.create({ tool: 'hash-text', inputs });
+    const { id } = await batches.create({ tool, inputs });
     for (;;) {
       const { counts, endedAt } = await batches.get(id);
       if (endedAt !== null && counts.charged === rows) return (rows * 1000) / (Date.parse(endedAt) - began);
@@ -57,6 +75,48 @@ export async function benchBatches(
   }
   runs.sort((a, b) => a.ratio - b.ratio);
   return runs[Math.floor(runs.length / 2)] ?? { calls: Number.NaN, rows: Number.NaN, ratio: Number.NaN };
+}
+
+/** What a batch needs. */
+export interface BatchSizeRow {
+  rows: number;
+  /** Memory of all processes without Chromium, the most while it ran, in MB. */
+  memory: number;
+  /** Events of the longest history of the account's queue. */
+  events: number;
+}
+
+/** Measures whether memory and histories depend on the number of rows of a batch. */
+export async function benchBatchSize(
+  stack: Stack,
+  { warmUp, few, many }: Sizes['batchSize'],
+): Promise<BatchSizeRow[]> {
+  const env = readEnv(stack.env);
+  const client = await connectClient(env, loadKeyring(env));
+  await using open = new AsyncDisposableStack();
+  open.defer(() => client.connection.close());
+  async function run(rows: number): Promise<BatchSizeRow> {
+    const account = await makeAccount(stack, 10_000_000);
+    const batches = batchesOf(account, stack.baseUrl);
+    const { id } = await batches.create({
+      tool: HASH.tool,
+      inputs: Array.from({ length: rows }, (_, i) => HASH.input(i)),
+    });
+    let memory = 0;
+    for (let endedAt: string | null = null; endedAt === null; endedAt = (await batches.get(id)).endedAt) {
+      memory = Math.max(memory, memoryOf(stack).sum ?? Number.NaN);
+      await sleep(POLL_MS);
+    }
+    const workflowId = workflowIds.accountJobs(account.accountId);
+    let events = 0;
+    for await (const { runId } of client.workflow.list({ query: `WorkflowId = "${workflowId}"` })) {
+      const { historyLength } = await client.workflow.getHandle(workflowId, runId).describe();
+      events = Math.max(events, historyLength);
+    }
+    return { rows, memory, events };
+  }
+  await run(warmUp);
+  return [await run(few), await run(many)];
 }
 
 const middle = (values: readonly number[]): number =>

@@ -11,7 +11,8 @@ import type { Sizes } from './sizes.ts';
  */
 export type Memory = Record<string, number>;
 
-function memoryOf(stack: Stack): Memory {
+/** Reads the memory of the processes of a stack. */
+export function memoryOf(stack: Stack): Memory {
   const kilobytes = new Map(stack.names.map((name) => [name, 0]));
   let chromium = 0;
   for (const { pid, owner } of ownedProcesses(new Map(stack.names.map((name) => [stack.pid(name), name])))) {

@@ -1,6 +1,6 @@
 import type { Site } from '../helpers/browser.ts';
 import type { Stack, startOwnServers } from '../helpers/stack.ts';
-import { benchBatches, benchBesideBatch, benchCallbacks } from './batches.ts';
+import { benchBatches, benchBatchSize, benchBesideBatch, benchCallbacks, HASH, PICTURE } from './batches.ts';
 import { benchBrowser } from './browser.ts';
 import { benchCalls } from './calls.ts';
 import { benchCapacity } from './capacity.ts';
@@ -63,7 +63,7 @@ export const createSections = (
       };
     }),
   batches: async () => {
-    const { calls, rows, ratio } = await benchBatches(stack, sizes.batches);
+    const { calls, rows, ratio } = await benchBatches(stack, HASH, sizes.batches);
     const { concurrency } = sizes.batches;
     goals.push({
       figure: `rows of a batch / calls at ${concurrency} concurrent, /s of hash-text`,
@@ -71,6 +71,35 @@ export const createSections = (
       atLeast: 8,
     });
     return { 'hash-text': { 'calls /s': calls, 'rows /s': rows, ratio } };
+  },
+  browserBatches: async () => {
+    const { calls, rows, ratio } = await benchBatches(stack, PICTURE, sizes.browserBatches);
+    const { concurrency } = sizes.browserBatches;
+    goals.push({
+      figure: `rows of a batch / calls at ${concurrency} concurrent, /s of ${PICTURE.tool}`,
+      value: ratio,
+      atLeast: 1,
+    });
+    return { [PICTURE.tool]: { 'calls /s': calls, 'rows /s': rows, ratio } };
+  },
+  batchSize: async () => {
+    const [few, many] = await benchBatchSize(stack, sizes.batchSize);
+    if (few === undefined || many === undefined) throw new Error('no figures');
+    const beside = `${many.rows} rows / of ${few.rows}`;
+    goals.push(
+      { figure: `memory of a batch of ${beside}`, value: many.memory / few.memory, atMost: 1.2 },
+      {
+        figure: `history events of the queue of a batch of ${many.rows} rows`,
+        value: many.events,
+        atMost: 2500,
+      },
+    );
+    return Object.fromEntries(
+      [few, many].map(({ rows, memory, events }) => [
+        `${rows} rows`,
+        { 'memory MB': memory, 'history events': events },
+      ]),
+    );
   },
   besideBatch: async () => {
     const { idle, busy, ratio } = await benchBesideBatch(stack, sizes.besideBatch);

@@ -13,6 +13,10 @@ export const FULL = {
   calls: { rounds, concurrencies: [1, 8, 32], calls: { alone: 50, each: 8 }, warmUp: 10 },
   /** `rows`: of a batch; `calls`: of all synchronous callers of a round. */
   batches: { rounds, rows: 5000, concurrency: 32, calls: 640 },
+  /** As `batches`, of a tool that starts a browser. */
+  browserBatches: { rounds: Math.min(rounds, 3), rows: 96, concurrency: 32, calls: 96 },
+  /** Numbers of rows of batches; `warmUp`: of one before, after which the processes have the memory that a busy time needs. */
+  batchSize: { warmUp: 5000, few: 100, many: 50_000 },
   /** `rows`: of a batch, which must last longer than the `calls` of the other account. */
   besideBatch: { rounds, rows: 20_000, calls: 200 },
   callbacks: { jobs: 300, concurrency: 4 },
@@ -73,6 +77,8 @@ export const SHORT: Sizes = {
   memory: { restMs: 0, calls: 4, concurrency: 2 },
   calls: { rounds: 1, concurrencies: [1], calls: { alone: 3, each: 1 }, warmUp: 1 },
   batches: { rounds: 1, rows: 20, concurrency: 2, calls: 4 },
+  browserBatches: { rounds: 1, rows: 4, concurrency: 2, calls: 2 },
+  batchSize: { warmUp: 2, few: 2, many: 20 },
   besideBatch: { rounds: 1, rows: 3000, calls: 3 },
   callbacks: { jobs: 6, concurrency: 2 },
   mcp: { rounds: 1, calls: 2 },
