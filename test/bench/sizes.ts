@@ -55,8 +55,8 @@ export const FULL = {
    * of the delivery delay at which a rate counts as sustained.
    */
   webhooks: {
-    ...{ endpoints: 10, seconds: 20, runs: 2, pairs: 5, p99Ms: 1000 },
-    ...{ firstRate: 75, lastRate: Number.POSITIVE_INFINITY },
+    ...{ endpoints: 10, seconds: 10, runs: 2, pairs: 3, p99Ms: 1000 },
+    ...{ firstRate: 300, lastRate: Number.POSITIVE_INFINITY },
   },
   /** `large`, `small`: widths in pixels of the images to watermark and to enlarge. */
   images: { rounds, runs: 3, large: 4000, small: 512 },

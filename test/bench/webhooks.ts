@@ -114,22 +114,28 @@ export async function benchWebhooks(stack: Stack, sizes: Sizes['webhooks']): Pro
     return true;
   }
 
-  await run(sizes.firstRate);
-  let perSecond = 0;
-  for (
+  /** Steps up from the first rate while rates are sustained, or else down to the first one that is. */
+  async function highestRate(): Promise<number> {
     let rate = sizes.firstRate;
-    rate <= sizes.lastRate && (await isSustained(rate));
-    rate = Math.round(rate * STEP)
-  )
-    perSecond = rate;
+    if (!(await isSustained(rate))) {
+      do rate = Math.floor(rate / STEP);
+      while (rate > 0 && !(await isSustained(rate)));
+      return rate;
+    }
+    for (let next = rate; next < sizes.lastRate; rate = next) {
+      next = Math.round(next * STEP);
+      if (!(await isSustained(next))) break;
+    }
+    return rate;
+  }
 
+  await run(sizes.firstRate);
+  const perSecond = await highestRate();
   const half = await run(Math.max(1, Math.round(perSecond / 2)));
   const ratios: number[] = [];
   // In each pair of runs an additional endpoint first responds and then hangs. It is a new one, so that none is disabled.
   for (let i = 0; i < sizes.pairs; i++) {
     const one = await makeOwner();
-    // A warm-up run, because endpoints are slower after an idle time, and waiting for the backlog took long.
-    await run(perSecond);
     const answering = await run(perSecond, [one.accountId]);
     one.receiver.answer(() => null);
     const hanging = await run(perSecond, [one.accountId]);
