@@ -16,6 +16,8 @@ const TAKING_MS = 20_000;
 const IDLE_MS = 2000;
 /** Milliseconds between two looks for due deliveries: the first while there are some; without any, twice as long each time. */
 const [SHORTEST_LOOK_MS, LONGEST_LOOK_MS] = [200, 400];
+/** Maximum number of deliveries that a look takes, of which at most `atOnce` are attempted at the same time. */
+const MOST_TAKEN = 50;
 /** Milliseconds after which a sender has certainly ended: more than the timeout of its activity. */
 const GONE_MS = 90_000;
 /** Maximum number of outcomes in one command. */
@@ -29,10 +31,9 @@ interface SendServices {
   stopping: AbortSignal;
 }
 
-/** A delivery to attempt, and what its attempt needs. */
-interface Claimed {
+/** A delivery to attempt, and its event. */
+interface Due {
   delivery: DeliveryDoc;
-  endpoint: WebhookEndpointDoc;
   event: EventDoc | undefined;
 }
 
@@ -49,21 +50,7 @@ const idOf = (delivery: DeliveryDoc): string => attemptId(delivery._id, numberOf
 export function createSendDue({ store, attempts, attemptDelivery, stopping }: SendServices) {
   const writeOutcome = inBatches<Outcome>((outcomes) => writeOutcomes(store, outcomes), OUTCOMES);
 
-  /** Claims deliveries for the sender, in addition to those that it attempts. @returns null if it must not attempt them */
-  async function claim(
-    sender: Sender,
-    due: readonly DeliveryDoc[],
-    running: Iterable<string>,
-  ): Promise<Claimed[] | null> {
-    // Reads the endpoint after the deliveries, so that no delivery gets an older URL or secret than there was when it became due.
-    const endpoint = await claimDeliveries(store, sender, [...running, ...due.map(({ _id }) => _id)]);
-    if (endpoint === null) return null;
-    const rows = await store.events.find({ _id: { $in: due.map(({ eventId }) => eventId) } }).toArray();
-    const events = new Map(rows.map((event) => [event._id, event]));
-    return due.map((delivery) => ({ delivery, endpoint, event: events.get(delivery.eventId) }));
-  }
-
-  async function attempt({ delivery, endpoint, event }: Claimed): Promise<AttemptResult> {
+  async function attempt(endpoint: WebhookEndpointDoc, { delivery, event }: Due): Promise<AttemptResult> {
     if (event === undefined) throw new Error(`event ${delivery.eventId} does not exist`);
     return attemptDelivery(endpoint, delivery, event, numberOf(delivery));
   }
@@ -96,24 +83,24 @@ export function createSendDue({ store, attempts, attemptDelivery, stopping }: Se
       if (result.ok) await markDelivered(delivery);
     }
 
-    async function send(claimed: Claimed): Promise<void> {
-      const { delivery } = claimed;
-      await attempt(claimed)
+    async function send(endpoint: WebhookEndpointDoc, due: Due): Promise<void> {
+      const { delivery } = due;
+      await attempt(endpoint, due)
         .then((result) => conclude(delivery, result))
         .catch((error: unknown) => void errors.push(error));
       running.delete(delivery._id);
     }
 
-    /** Starts attempts of due deliveries. @returns how many were due */
-    async function takeDue(requested: string[]): Promise<number> {
+    /** Finds what is due, at most `take` deliveries. */
+    async function takeDue(requested: string[], take: number): Promise<Due[]> {
       const { due } = await findDue(store, {
         endpointId,
         now: Date.now(),
         running: [...except, ...running.keys()],
         first: requested,
-        take: atOnce - running.size,
+        take,
       });
-      if (due.length === 0) return 0;
+      if (due.length === 0) return [];
       // Attempts that a worker recorded which was killed before it could write their outcome. They are not repeated, and count
       // whatever state the endpoint has now.
       const recorded = await attempts.findAll(due.map(idOf));
@@ -121,12 +108,38 @@ export function createSendDue({ store, attempts, attemptDelivery, stopping }: Se
         const known = recorded.get(idOf(delivery));
         if (known !== undefined) await conclude(delivery, resultOf(known));
       }
-      if (!mayTake()) return 0;
       const others = due.filter((delivery) => !recorded.has(idOf(delivery)));
-      const claimed = others.length === 0 ? [] : await claim(sender, others, running.keys());
-      isRefused = claimed === null;
-      for (const each of claimed ?? []) running.set(each.delivery._id, send(each));
-      return due.length;
+      if (!mayTake() || others.length === 0) return [];
+      const rows = await store.events.find({ _id: { $in: others.map(({ eventId }) => eventId) } }).toArray();
+      const events = new Map(rows.map((event) => [event._id, event]));
+      return others.map((delivery) => ({ delivery, event: events.get(delivery.eventId) }));
+    }
+
+    /** Claims deliveries beside those that are being attempted, and attempts them, unless the endpoint refuses further ones. */
+    async function claim(group: readonly Due[]): Promise<void> {
+      const claimed = [...running.keys(), ...group.map(({ delivery }) => delivery._id)];
+      // Reads the endpoint after the deliveries, so that none gets an older URL or secret than there was when it became due.
+      const endpoint = await claimDeliveries(store, sender, claimed);
+      isRefused = endpoint === null;
+      if (endpoint === null) return;
+      for (const due of group) running.set(due.delivery._id, send(endpoint, due));
+    }
+
+    /** Attempts deliveries as places become free, until the time of the next look. @returns how many attempts were started */
+    async function sendTaken(taken: readonly Due[]): Promise<number> {
+      if (taken.length === 0) return 0;
+      let isOver = false;
+      const over = sleep(SHORTEST_LOOK_MS).then(() => {
+        isOver = true;
+      });
+      let started = 0;
+      while (started < taken.length && !isOver && mayTake()) {
+        const group = taken.slice(started, started + atOnce - running.size);
+        if (group.length > 0) await claim(group);
+        else await Promise.race([over, ...running.values()]);
+        started += group.length;
+      }
+      return started;
     }
 
     await beginSending(store, sender, new Date(Date.now() + GONE_MS));
@@ -134,17 +147,25 @@ export function createSendDue({ store, attempts, attemptDelivery, stopping }: Se
     let requested = first;
     let idleSince = Date.now();
     let lookMs = SHORTEST_LOOK_MS;
+    let take = atOnce;
     while (mayTake() && Date.now() < takingEnd) {
-      const taken = await takeDue(requested).catch((error) => {
-        errors.push(error);
-        return 0;
-      });
+      const lookedAt = Date.now();
+      const started = await takeDue(requested, take)
+        .then(sendTaken)
+        .catch((error) => {
+          errors.push(error);
+          return 0;
+        });
       requested = [];
       if (running.size > 0) idleSince = Date.now();
       else if (Date.now() - idleSince >= IDLE_MS) break;
-      lookMs = taken > 0 ? SHORTEST_LOOK_MS : Math.min(2 * lookMs, LONGEST_LOOK_MS);
+      const mayBeMore = started === take;
+      // Of a receiver that takes long, no more is read than it can take until the next look.
+      take = Math.min(MOST_TAKEN, Math.max(atOnce, 2 * started));
+      lookMs = started > 0 ? SHORTEST_LOOK_MS : Math.min(2 * lookMs, LONGEST_LOOK_MS);
       // Without a free place, the next look follows the end of an attempt.
-      await (running.size < atOnce ? sleep(lookMs) : Promise.race(running.values()));
+      if (running.size >= atOnce) await Promise.race(running.values());
+      else if (!mayBeMore) await sleep(Math.max(0, lookedAt + lookMs - Date.now()));
     }
     await Promise.all(running.values());
     if (errors.length > 0) throw errors[0];

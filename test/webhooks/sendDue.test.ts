@@ -120,6 +120,24 @@ test('after the kill of a worker, only the attempts that were running are repeat
   t.is(await store.deliveryAttempts.countDocuments(), 12, 'each has one attempt, whoever made it');
 });
 
+test('many due deliveries are read together, and at most five are attempted at a time', async (t) => {
+  const { store, fire, startSender, count } = await makeScene(t);
+  await fire(60);
+  await store.db.command({ profile: 2 });
+  const { posts, ended } = startSender();
+  for (let index = 0; index < 60; index++) {
+    await until('the next attempt is running', async () => posts.length > index);
+    t.true(posts.length - index <= AT_ONCE);
+    posts[index]?.end(true);
+  }
+  t.deepEqual(await ended, []);
+  t.is(await count('delivered'), 60);
+  t.is(new Set(posts.map(({ deliveryId }) => deliveryId)).size, 60);
+  await store.db.command({ profile: 0 });
+  const looks = { op: 'query', ns: store.deliveries.namespace, nreturned: { $gt: 2 * AT_ONCE } };
+  t.not(await store.db.collection('system.profile').countDocuments(looks), 0);
+});
+
 test('an attempt that was recorded before the kill is not repeated, and a failure is still reported', async (t) => {
   const { fire, startSender, store, count } = await makeScene(t);
   await fire(2);
