@@ -57,8 +57,8 @@ async function ensureKey(
   scope: NewKey['scope'],
   known: string | null,
 ): Promise<string> {
-  const row = known === null ? null : await apiKeys.authenticate(known);
-  if (known !== null && row?.accountId === accountId) return known;
+  const found = known === null ? null : await apiKeys.authenticate(known);
+  if (known !== null && found?.key.accountId === accountId) return known;
   const { key } = await apiKeys.create({
     accountId,
     name: `Demo (${scope})`,

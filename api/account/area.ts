@@ -38,7 +38,6 @@ export function createAccountArea(core: ApiCore, services: Services) {
     routes(router: Router<State>) {
       const authenticate = createAuthenticate({
         apiKeys,
-        accounts,
         onFailure: limits.onFailure,
         attention: core.attention,
         session: sessions.callerFromSession,

@@ -70,7 +70,7 @@ export function createAuthArea(core: ApiCore, { mails }: Services) {
       deviceRoutes(router, {
         deviceLogin,
         apiKeys,
-        authenticate: createAuthenticate({ apiKeys, accounts, onFailure, attention }),
+        authenticate: createAuthenticate({ apiKeys, onFailure, attention }),
         limit: attempts,
         pageLimit,
         onFailure,

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { isInNetworks } from '../../schemas/formats/network.ts';
-import type { Accounts } from '../../store/accounts/accounts.ts';
 import type { ApiKeys } from '../../store/keys/apiKeys.ts';
 import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 import { retryStore } from '../../store/mongo/retryStore.ts';
@@ -13,7 +12,6 @@ export type FailureLimit = (address: string) => Promise<void>;
 
 interface Dependencies {
   apiKeys: ApiKeys;
-  accounts: Accounts;
   onFailure: FailureLimit;
   attention: Pick<Attention, 'keyRefused'>;
   /**
@@ -29,7 +27,7 @@ const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
  * Creates the function that authenticates a request and sets `ctx.state.caller`. @throws ServiceError
  * missing_api_key, invalid_api_key, network_not_allowed, rate_limited
  */
-export function createAuthenticate({ apiKeys, accounts, onFailure, attention, session }: Dependencies) {
+export function createAuthenticate({ apiKeys, onFailure, attention, session }: Dependencies) {
   return async (ctx: Context): Promise<void> => {
     const header = ctx.get('Authorization');
     const owner = header === '' && session !== undefined ? await session(ctx) : null;
@@ -40,13 +38,13 @@ export function createAuthenticate({ apiKeys, accounts, onFailure, attention, se
     const presented = BEARER.exec(header)?.[1];
     const { requestId } = ctx.state;
     const onDead = (row: ApiKeyDoc) => attention.keyRefused(row, 'invalid_api_key', requestId);
-    const key =
+    const found =
       presented === undefined ? null : await retryStore(() => apiKeys.authenticate(presented, onDead));
-    const account = key === null ? null : await retryStore(() => accounts.find(key.accountId));
-    if (key === null || account === null) {
+    if (found === null || found.account === null) {
       await onFailure(ctx.ip);
       throw new ServiceError(header === '' ? 'missing_api_key' : 'invalid_api_key');
     }
+    const { key, account } = found;
     const { allowedNetworks = null } = key;
     if (allowedNetworks !== null && !isInNetworks(ctx.ip, allowedNetworks)) {
       attention.keyRefused(key, 'network_not_allowed', requestId);

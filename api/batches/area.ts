@@ -33,19 +33,7 @@ const UPLOADS = { most: 2, waitMs: 10_000, what: 'batches of an account are rece
 
 /** Creates batches: many calls in one request. */
 export function createBatchesArea(core: ApiCore, services: Services) {
-  const {
-    env,
-    registry,
-    store,
-    keyring,
-    accounts,
-    apiKeys,
-    limits,
-    publicUrl,
-    onError,
-    attention,
-    stopping,
-  } = core;
+  const { env, registry, store, keyring, apiKeys, limits, publicUrl, onError, attention, stopping } = core;
   const { toolCallService, jobWorkflow, storage, egress, resendCallbacks, files } = services;
   const { rateLimit, onFailure } = limits;
   const inputs = createRowInputs(store, createResults(mongodbPieces(store), keyring), keyring);
@@ -76,7 +64,7 @@ export function createBatchesArea(core: ApiCore, services: Services) {
     batchEvents,
     rowOutputs: outputs,
     routes(router: Router<State>) {
-      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
+      const authenticate = createAuthenticate({ apiKeys, onFailure, attention });
       batchRoutes(router, {
         registry,
         batches: batchService,

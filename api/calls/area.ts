@@ -102,7 +102,7 @@ export async function createCallsArea(core: ApiCore, services: Services) {
         outages,
         uploads,
         fileUploads,
-        authenticate: createAuthenticate({ apiKeys, accounts, onFailure: limits.onFailure, attention }),
+        authenticate: createAuthenticate({ apiKeys, onFailure: limits.onFailure, attention }),
         attention,
         rateLimit: limits.rateLimit,
       }),

@@ -15,7 +15,7 @@ import { createUploads } from './uploads.ts';
 
 /** Creates uploaded files, which tools read instead of a URL. */
 export function createFilesArea(core: ApiCore) {
-  const { env, store, keyring, accounts, apiKeys, limits, attention, publicUrl } = core;
+  const { env, store, keyring, apiKeys, limits, attention, publicUrl } = core;
   const { rateLimit, onFailure, pageLimit } = limits;
   const files = createFiles(store, keyring, env.RATE_LIMIT);
   const uploads = createUploads(files);
@@ -42,7 +42,7 @@ export function createFilesArea(core: ApiCore) {
       return linkUrl(publicUrl(), callId, token);
     },
     routes(router: Router<State>): void {
-      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
+      const authenticate = createAuthenticate({ apiKeys, onFailure, attention });
       fileRoutes(router, {
         files,
         uploads,

@@ -36,8 +36,7 @@ interface Services {
 
 /** Creates jobs: calls whose result waits in the store. */
 export function createJobsArea(core: ApiCore, services: Services) {
-  const { env, log, registry, store, client, keyring, accounts, apiKeys, limits, ports, publicUrl, onError } =
-    core;
+  const { env, log, registry, store, client, keyring, apiKeys, limits, ports, publicUrl, onError } = core;
   const { toolCallService, workflow, replaySlots, uploads, sessions, files, fileUploads } = services;
   const { rateLimit, onFailure } = limits;
   const { attention } = core;
@@ -78,10 +77,9 @@ export function createJobsArea(core: ApiCore, services: Services) {
     egress,
     resendCallbacks,
     routes(router: Router<State>) {
-      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
+      const authenticate = createAuthenticate({ apiKeys, onFailure, attention });
       const byOwner = createAuthenticate({
         apiKeys,
-        accounts,
         onFailure,
         attention,
         session: sessions.callerFromSession,

@@ -57,14 +57,17 @@ export const createMcpArea = (core: ApiCore, services: Services) => ({
       publicUrl: env.PUBLIC_URL,
       oauth,
       authenticate: createAuthenticate({
-        accounts,
         onFailure: limits.onFailure,
         attention: core.attention,
         // Only this endpoint accepts access tokens; they have another form than keys.
         apiKeys: {
           ...apiKeys,
-          authenticate: async (token, onDead) =>
-            (await apiKeys.authenticate(token, onDead)) ?? (await connections.authenticate(token)),
+          async authenticate(token, onDead) {
+            const found = await apiKeys.authenticate(token, onDead);
+            if (found !== null) return found;
+            const key = await connections.authenticate(token);
+            return key && { key, account: await accounts.find(key.accountId) };
+          },
         },
       }),
       createServer: createMcpServers({

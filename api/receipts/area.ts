@@ -11,7 +11,7 @@ import { createReceipts } from './receiptService.ts';
 
 /** Creates the signed receipts of calls. */
 export function createReceiptsArea(core: ApiCore, { sessions }: { sessions: Sessions }) {
-  const { store, accounts, apiKeys, attention, limits, lists, receiptKeys, publicUrl } = core;
+  const { store, apiKeys, attention, limits, lists, receiptKeys, publicUrl } = core;
   const receipts = createReceipts({
     lists,
     jobs: createJobs(store),
@@ -23,7 +23,6 @@ export function createReceiptsArea(core: ApiCore, { sessions }: { sessions: Sess
     routes(router: Router<State>) {
       const authenticate = createAuthenticate({
         apiKeys,
-        accounts,
         onFailure: limits.onFailure,
         attention,
         session: sessions.callerFromSession,

@@ -27,8 +27,7 @@ export function createSchedulesArea(
   core: ApiCore,
   { toolCallService, uploads, egress, resendCallbacks }: Services,
 ) {
-  const { env, log, registry, store, client, keyring, accounts, apiKeys, limits, publicUrl, attention } =
-    core;
+  const { env, log, registry, store, client, keyring, apiKeys, limits, publicUrl, attention } = core;
   const { rateLimit, onFailure } = limits;
   const warn = (error: unknown) =>
     log.warn({ err: error }, 'a request about a schedule failed; the sweeper will repeat it');
@@ -51,7 +50,7 @@ export function createSchedulesArea(
   return {
     scheduleService,
     routes(router: Router<State>) {
-      const authenticate = createAuthenticate({ apiKeys, accounts, onFailure, attention });
+      const authenticate = createAuthenticate({ apiKeys, onFailure, attention });
       scheduleRoutes(router, {
         schedules: scheduleService,
         listCallbacks: (scheduleId, page) => listScheduleCallbacks(store, scheduleId, page),

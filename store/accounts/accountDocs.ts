@@ -171,6 +171,9 @@ export interface AccountDoc {
 /** An account without `holds` and `journal`, which may be large. */
 export type Account = Omit<AccountDoc, 'holds' | 'journal'>;
 
+/** Leaves out the fields of an `AccountDoc` that an `Account` does not have. */
+export const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
+
 export type EntryType = 'charge' | 'signup' | 'purchase' | 'allowance' | 'adjustment' | 'recovery';
 
 /** Author of an adjustment: an operator who was signed in to the dashboard, or a user of the command line. */

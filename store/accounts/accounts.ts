@@ -5,14 +5,15 @@ import { assertSound } from '../ledger/invariant.ts';
 import { releaseSpend } from '../ledger/keySpend.ts';
 import { isDuplicate, type Store } from '../mongo/mongo.ts';
 import { newEvent, storeEvent } from '../webhooks/events.ts';
-import type {
-  Account,
-  AccountDoc,
-  BillingDetails,
-  EntryDoc,
-  GrantDoc,
-  GrantOperator,
-  SpendPeriod,
+import {
+  ACCOUNT_PROJECTION,
+  type Account,
+  type AccountDoc,
+  type BillingDetails,
+  type EntryDoc,
+  type GrantDoc,
+  type GrantOperator,
+  type SpendPeriod,
 } from './accountDocs.ts';
 import { hashEmail } from './closeAccount.ts';
 
@@ -89,9 +90,6 @@ export interface Accounts {
 
 /** Maximum number of alerts of an account. */
 const MAX_ALERTS = 10;
-
-/** Leaves out the fields of an `AccountDoc` that an `Account` does not have. */
-const ACCOUNT_PROJECTION = { holds: 0, journal: 0 };
 
 /** Id of the document of a grant: the same grant is applied once. */
 export const grantId = ({

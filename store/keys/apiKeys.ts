@@ -2,6 +2,7 @@ import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { ClientSession, Filter, UpdateFilter } from 'mongodb';
 import { ServiceError } from '../../schemas/errors.ts';
+import { ACCOUNT_PROJECTION, type Account } from '../accounts/accountDocs.ts';
 import { type Actor, OPERATOR, recordSecurity } from '../accounts/securityLog.ts';
 import { keepSpend } from '../ledger/keySpend.ts';
 import type { Store } from '../mongo/mongo.ts';
@@ -85,6 +86,12 @@ export const liveAt = (now: Date): Filter<ApiKeyDoc> => ({
 export const isLive = ({ revokedAt, expiresAt }: ApiKeyDoc, now: Date): boolean =>
   revokedAt === null && (expiresAt === null || expiresAt > now);
 
+/** A live key and its account; null if the account does not exist. */
+export interface Authenticated {
+  key: ApiKeyDoc;
+  account: Account | null;
+}
+
 export interface NewKey extends Partial<KeyLimits> {
   /** Default: a new random id. */
   id?: string;
@@ -111,12 +118,12 @@ interface Rotation {
  */
 export interface ApiKeys {
   /**
-   * Returns the live key, or null if it is unknown, revoked or expired. `prefix` is that of the given secret. Not
-   * cached, so revocation takes effect at once.
+   * Returns the live key with its account, or null if it is unknown, revoked or expired. `prefix` is that of the given secret.
+   * Not cached, so revocation takes effect at once.
    *
    * @param onDead receives the key if it is revoked or expired, with the prefix of the given secret
    */
-  authenticate(key: string, onDead?: (row: ApiKeyDoc) => void): Promise<ApiKeyDoc | null>;
+  authenticate(secret: string, onDead?: (row: ApiKeyDoc) => void): Promise<Authenticated | null>;
   /** Records a use of a key; the record is written to MongoDB in the next batch. @param address the client's IP address */
   recordUse(id: string, address: string): void;
   /** @throws ServiceError not_found, also for other accounts' keys */
@@ -285,17 +292,32 @@ export function createApiKeys(store: Store, onError: (error: unknown) => void): 
     flush,
     find: (accountId, id) => find(accountId, id),
 
-    async authenticate(key, onDead = () => undefined) {
-      if (!isWellFormedKey(key)) return null;
-      const hash = hashKey(key);
-      const row = await apiKeys.findOne({ $or: [{ hash }, { 'previous.hash': hash }] });
-      if (row === null) return null;
+    async authenticate(secret, onDead = () => undefined) {
+      if (!isWellFormedKey(secret)) return null;
+      const hash = hashKey(secret);
+      // Each request reads both, so they share a command.
+      const [found] = await apiKeys
+        .aggregate<ApiKeyDoc & { account: Account[] }>([
+          { $match: { $or: [{ hash }, { 'previous.hash': hash }] } },
+          {
+            $lookup: {
+              from: store.accounts.collectionName,
+              localField: 'accountId',
+              foreignField: '_id',
+              pipeline: [{ $project: ACCOUNT_PROJECTION }],
+              as: 'account',
+            },
+          },
+        ])
+        .toArray();
+      if (found === undefined) return null;
+      const { account: owners, ...row } = found;
       const now = new Date();
       const { previous } = row;
-      const used = row.hash === hash || previous === undefined ? row : { ...row, prefix: previous.prefix };
+      const key = row.hash === hash || previous === undefined ? row : { ...row, prefix: previous.prefix };
       const isValid = row.hash === hash || (previous !== undefined && previous.expiresAt > now);
-      if (isValid && isLive(row, now)) return used;
-      onDead(used);
+      if (isValid && isLive(row, now)) return { key, account: owners[0] ?? null };
+      onDead(key);
       return null;
     },
 

@@ -56,7 +56,7 @@ const readAccess = (database: Database, demo: Demo) =>
       role: user?.role,
       signsIn: user !== null && (await auth.hasPassword(user.id, demo.password)),
       balance: account?.balance,
-      scopes: keys.map((key) => key?.scope),
+      scopes: keys.map((found) => found?.key.scope),
       keys: await store.apiKeys.countDocuments({ accountId: demo.accountId }),
     };
   });
@@ -77,8 +77,8 @@ test.serial('demo credentials that are no longer valid are replaced', async (t) 
   const before = await start(first);
   await withStore(first, async (store) => {
     const apiKeys = createApiKeys(store, () => undefined);
-    const key = await apiKeys.authenticate(before.apiKey);
-    await apiKeys.revoke(before.accountId, key?._id ?? '');
+    const found = await apiKeys.authenticate(before.apiKey);
+    await apiKeys.revoke(before.accountId, found?.key._id ?? '');
     await apiKeys.flush();
     await store.db.collection('credentials').deleteMany({});
   });

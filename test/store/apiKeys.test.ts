@@ -76,7 +76,7 @@ test('an API key is valid until it expires or is revoked, and only its hash is s
   const common = { accountId: account._id, name: 'n', scope: 'tools', tools: null } as const;
   const live = await apiKeys.create({ ...common, expiresAt: null });
   const expired = await apiKeys.create({ ...common, expiresAt: new Date(Date.now() - 1) });
-  t.is((await apiKeys.authenticate(live.key))?._id, live.row._id);
+  t.is((await apiKeys.authenticate(live.key))?.key._id, live.row._id);
   t.is(await apiKeys.authenticate(expired.key), null);
   t.is(await apiKeys.authenticate(generateKey()), null);
   t.false(JSON.stringify(await store.apiKeys.find().toArray()).includes(live.key.slice(12)));
@@ -102,7 +102,7 @@ test('after a rotation both secrets are valid until the overlap ends, then only 
   const first = await apiKeys.create({ accountId, name: 'n', scope: 'tools', tools: null, expiresAt: null });
   const id = first.row._id;
   const prefixes = (...keys: string[]) =>
-    Promise.all(keys.map(async (key) => (await apiKeys.authenticate(key))?.prefix ?? null));
+    Promise.all(keys.map(async (key) => (await apiKeys.authenticate(key))?.key.prefix ?? null));
   const overlapEnds = () =>
     store.apiKeys.updateOne({ _id: id }, { $set: { 'previous.expiresAt': new Date(Date.now() - 1) } });
   const rotate = (overlapMs: number, force = false) => apiKeys.rotate(accountId, id, { overlapMs, force });

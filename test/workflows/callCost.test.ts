@@ -18,9 +18,8 @@ import { until } from '../helpers/until.ts';
 
 /** MongoDB commands, counted by the server's profiler. Durable ones are waited for until the disk has them, and so take longest. */
 const COMMANDS = {
-  // Until the response: key, account, a token, the claim, the reservation, a check for an earlier end, the settlement.
-  'find apiKeys': 1,
-  'find accounts': 1,
+  // Until the response: the key with its account, a token, the claim, the reservation, a check for an earlier end, the settlement.
+  'aggregate apiKeys': 1,
   'findAndModify buckets': 1,
   'findAndModify calls': 1,
   'durable findAndModify accounts': 2,
@@ -43,7 +42,7 @@ const REQUESTS = {
 const SPANS = {
   'api POST /api/v1/tools/:tool': 1,
   'api start workflow callTool': 1,
-  'api mongodb find': 2,
+  'api mongodb aggregate': 1,
   'api mongodb findAndModify': 2,
   'cpu workflow callTool': 1,
   'cpu activity runWhole': 1,
