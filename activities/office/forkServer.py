@@ -34,7 +34,10 @@ import traceback
 import uno
 import unohelper
 from com.sun.star.beans import PropertyValue
+from com.sun.star.style.CaseMap import LOWERCASE, NONE, UPPERCASE
 from com.sun.star.style.NumberingType import ARABIC, CHARS_LOWER_LETTER_N, CHARS_UPPER_LETTER_N, ROMAN_LOWER, ROMAN_UPPER
+from com.sun.star.style.NumberingType import ARABIC_ZERO, ARABIC_ZERO3, ARABIC_ZERO4, ARABIC_ZERO5
+from com.sun.star.style.NumberingType import TEXT_CARDINAL, TEXT_NUMBER, TEXT_ORDINAL
 from com.sun.star.task import XJobExecutor
 from com.sun.star.text.FilenameDisplayFormat import FULL, NAME_AND_EXT, PATH
 from com.sun.star.text.PageNumberType import CURRENT
@@ -64,8 +67,18 @@ FORMATS = {
     ROMAN_LOWER: "roman",
     CHARS_UPPER_LETTER_N: "Alphabetic",
     CHARS_LOWER_LETTER_N: "alphabetic",
+    TEXT_CARDINAL: "cardtext",
+    TEXT_ORDINAL: "ordtext",
+    TEXT_NUMBER: "ordinal",
+    ARABIC_ZERO: "00",
+    ARABIC_ZERO3: "000",
+    ARABIC_ZERO4: "0000",
+    ARABIC_ZERO5: "00000",
 }
-MARK = re.compile(r"_pages (?P<of>PAGE|NUMPAGES|SECTIONPAGES) (?P<offset>-?\d+) (?P<format>\w*)")
+# The prefixes by which LibreOffice's service for numbers as words knows their kinds.
+WORDS = {"cardtext": "", "ordtext": "ordinal ", "ordinal": "ordinal-number "}
+LETTERS = {"": str, "caps": str.title, "firstcap": lambda text: text[:1].upper() + text[1:], "upper": str.upper}
+MARK = re.compile(r"_pages (?P<of>PAGE|SECTION|NUMPAGES|SECTIONPAGES) (?P<offset>-?\d+) (?P<format>[\w ]*)")
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -382,18 +395,30 @@ def show_page_numbers(document, pdf):
     if pages == document.getCurrentController().PageCount:
         counts = []
     for field in counts:
-        field.getAnchor().setString(format_number(pages, FORMATS.get(field.NumberingType, "")))
-    sections = section_pages(document) if any(mark["of"] == "SECTIONPAGES" for _, mark in marked) else {}
+        anchor = field.getAnchor()
+        anchor.setString(format_number(pages, FORMATS.get(field.NumberingType, ""), anchor.CharLocale))
+    sections = section_pages(document) if any(mark["of"].startswith("SECTION") for _, mark in marked) else {}
     for field, mark in marked:
         anchor, offset = field.getAnchor(), int(mark["offset"])
         if mark["of"] == "PAGE":
             number = document.createInstance("com.sun.star.text.TextField.PageNumber")
-            number.NumberingType = next((it for it, name in FORMATS.items() if name == mark["format"]), ARABIC)
+            name, _, letters = mark["format"].partition(" ")
+            number.NumberingType = next((it for it, known in FORMATS.items() if known == name), ARABIC)
             number.SubType, number.Offset = CURRENT, offset
-            anchor.getText().insertTextContent(anchor, number, True)
+            text, dash = anchor.getText(), "- " if name == "arabicdash" else ""
+            text.insertTextContent(anchor, number, True)
+            if name in WORDS:
+                # LibreOffice begins the words with a capital.
+                number.getAnchor().CharCaseMap = {"": LOWERCASE, "upper": UPPERCASE}.get(letters, NONE)
+            text.insertString(number.getAnchor().getStart(), dash, False)
+            text.insertString(number.getAnchor().getEnd(), dash[::-1], False)
         else:
-            total = pages if mark["of"] == "NUMPAGES" else sections.get(anchor.PageStyleName, pages)
-            anchor.setString(format_number(total + offset, mark["format"]))
+            style = anchor.PageStyleName
+            if mark["of"] == "SECTION":
+                number = offset or [*sections, style].index(style) + 1
+            else:
+                number = offset + (pages if mark["of"] == "NUMPAGES" else sections.get(style, pages))
+            anchor.setString(format_number(number, mark["format"], anchor.CharLocale))
     return bool(counts or marked)
 
 
@@ -408,11 +433,22 @@ def section_pages(document):
             return pages
 
 
-def format_number(number, format_name):
-    """Formats a number as a field of Word does: in Roman numerals, in letters (a to z, then aa to zz), or with leading zeros."""
-    if number > 0 and format_name.lower() == "roman":
+def format_number(number, format_name, locale):
+    """
+    Formats a number as a field of Word does: in Roman numerals, in letters (a to z, then aa to zz), in words of a language, or with
+    leading zeros.
+    """
+    name, _, letters = format_name.partition(" ")
+    if number > 0 and name in WORDS:
+        service = uno.getComponentContext().ServiceManager.createInstance("com.sun.star.linguistic2.NumberText")
+        return LETTERS[letters](service.getNumberText(f"{WORDS[name]}{number}", locale)) or str(number)
+    if name == "arabicdash":
+        return f"- {number} -"
+    if number > 0 and name == "hex":
+        return f"{number:X}"
+    if number > 0 and name.lower() == "roman":
         text = roman(number)
-    elif number > 0 and format_name.lower() == "alphabetic":
+    elif number > 0 and name.lower() == "alphabetic":
         text = chr(ord("A") + (number - 1) % 26) * ((number + 25) // 26)
     else:
         return str(number).zfill(format_name.count("0"))

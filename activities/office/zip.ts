@@ -234,6 +234,10 @@ function keptPart(bytes: Buffer, entry: Entry): StoredPart {
   return { name, fields: fieldsOf(name, sizes), compressed };
 }
 
+/** Returns an archive of uncompressed parts. */
+export const zipOfParts = (parts: ReadonlyMap<string, Buffer>): Buffer =>
+  withParts(Buffer.alloc(0), [], parts);
+
 /**
  * Creates an archive without gaps, because LibreOffice refuses archives with data that no entry covers.
  *

@@ -27,6 +27,7 @@ async function changedBody(body: string): Promise<string | null> {
   return /<w:body>(.*)<\/w:body>/s.exec(xml)?.[1] ?? '';
 }
 
+const MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"';
 const SHOWN: [what: string, body: string, shown: string[]][] = [
   ['runs of a paragraph', paragraph(run('One '), run('two')), ['One two']],
   [
@@ -58,6 +59,24 @@ const SHOWN: [what: string, body: string, shown: string[]][] = [
   [
     'letters of a symbol font',
     paragraph(run('seen'), run('abc', '<w:rPr><w:rFonts w:ascii="Wingdings"/></w:rPr>')),
+    ['seen'],
+  ],
+  [
+    'the alternative that Word knows',
+    `<mc:AlternateContent ${MC}><mc:Choice Requires="w14">${paragraph(run('first'))}</mc:Choice><mc:Fallback>${paragraph(run('last'))}</mc:Fallback></mc:AlternateContent>`,
+    ['first'],
+  ],
+  [
+    'the alternative for programs that know no other',
+    `<mc:AlternateContent ${MC}><mc:Choice Requires="zz">${paragraph(run('first'))}</mc:Choice><mc:Fallback>${paragraph(run('last'))}</mc:Fallback></mc:AlternateContent>`,
+    ['last'],
+  ],
+  [
+    'data instead of the text of a control',
+    paragraph(
+      run('seen'),
+      `<w:sdt><w:sdtPr><w:dataBinding/></w:sdtPr><w:sdtContent>${run('replaced')}</w:sdtContent></w:sdt>`,
+    ),
     ['seen'],
   ],
   [
@@ -111,6 +130,39 @@ test('bullets of symbol fonts become characters', async (t) => {
     (await zip.readPart('word/numbering.xml'))?.toString(),
     `<w:numbering xmlns:w="${WORD}"><w:lvl><w:lvlText w:val="•"/><w:rPr></w:rPr></w:lvl>${level('Courier New', 'o')}</w:numbering>`,
   );
+});
+
+const mathRun = (text: string, properties = '') => `<m:r>${properties}<m:t>${text}</m:t></m:r>`;
+const formula = (content: string) => `<w:p><m:oMath>${content}</m:oMath></w:p>`;
+const NORMAL = '<m:nor xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"/>';
+const MARKED = `<m:rPr xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">${NORMAL}</m:rPr>`;
+const FORMULAS: [what: string, content: string, changed: string | null][] = [
+  ['letters and functions', mathRun('x=sin 5'), null],
+  ['a command', mathRun('a over b'), mathRun('a over b', MARKED)],
+  ['a command in capitals', mathRun('SUM'), mathRun('SUM', MARKED)],
+  [
+    'a command in a run with properties',
+    mathRun('to', '<m:rPr><m:sty m:val="b"/></m:rPr>'),
+    mathRun('to', `<m:rPr>${NORMAL}<m:sty m:val="b"/></m:rPr>`),
+  ],
+  ['a command in a run without any', mathRun('to', '<m:rPr/>'), mathRun('to', MARKED)],
+  ['normal text', mathRun('over', '<m:rPr><m:nor/></m:rPr>'), null],
+  ['a character of commands', mathRun('A\\B'), mathRun('A\\B', MARKED)],
+  [
+    'the place at which equations are aligned',
+    `<m:eqArr><m:e>${mathRun('x&amp;=1')}</m:e></m:eqArr>`,
+    `<m:eqArr><m:e>${mathRun('x=1')}</m:e></m:eqArr>`,
+  ],
+  ['a tracked insertion', `<w:ins w:id="1">${mathRun('1')}</w:ins>`, mathRun('1')],
+];
+for (const [what, content, changed] of FORMULAS)
+  test(`LibreOffice gets formulas whose text it shows: ${what}`, async (t) => {
+    t.is(await changedBody(formula(content)), changed === null ? null : formula(changed));
+  });
+
+test('text that only a view as web page hides is not hidden', async (t) => {
+  const hidden = run('7', '<w:rPr><w:noProof/><w:webHidden/></w:rPr>');
+  t.is(await changedBody(paragraph(hidden)), paragraph(run('7', '<w:rPr><w:noProof/></w:rPr>')));
 });
 
 test('marks of comments are removed, and objects that have a picture', async (t) => {

@@ -39,6 +39,7 @@ async function convert(bytes: Buffer, name: string, use: Office = resource) {
 const OPENXML = 'application/vnd.openxmlformats-officedocument.wordprocessingml';
 const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
 const NAMES = `xmlns:w="${WORD}" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"`;
+const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;
 const paragraph = (text: string) => `<w:p>${run(text)}</w:p>`;
 const character = (kind: string) => `<w:r><w:fldChar w:fldCharType="${kind}"/></w:r>`;
@@ -47,8 +48,8 @@ const field = (inner: string, result: string) =>
   character('begin') + inner + character('separate') + result + character('end');
 
 const CHUNK = `${paragraph('Before')}<w:altChunk r:id="p0"/>${paragraph('After')}`;
-const chunk = (name: string, data: string) =>
-  makeDocx({ body: CHUNK, parts: [{ name, data, relation: 'aFChunk', contentType: 'text/html' }] });
+const chunk = (name: string, data: string | Buffer, contentType = 'text/html') =>
+  makeDocx({ body: CHUNK, parts: [{ name, data, relation: 'aFChunk', contentType }] });
 const mhtml = [
   'MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary="=b"\r\n\r\n',
   '--=b\r\nContent-Type: text/html; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n',
@@ -62,6 +63,14 @@ const comment =
 const MATH_TEXT =
   '<w:p><m:oMath><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:r><m:t>2468</m:t></m:r></m:den></m:f></m:oMath></w:p>';
 
+const mathRun = (text: string) => `<m:r><m:t>${text}</m:t></m:r>`;
+/** A table of one row. @param width of a column in twentieths of a point @param last content of its last cell besides text */
+function table(width: number, columns: number, last: string): string {
+  const cell = (at: number) =>
+    `<w:tc><w:tcPr><w:tcW w:w="${width}" w:type="dxa"/></w:tcPr>${at === columns - 1 ? last : ''}${paragraph(`CELL${at}`)}</w:tc>`;
+  const cells = Array.from({ length: columns }, (_, at) => cell(at));
+  return `<w:tbl><w:tblGrid>${`<w:gridCol w:w="${width}"/>`.repeat(columns)}</w:tblGrid><w:tr>${cells.join('')}</w:tr></w:tbl>`;
+}
 const SHOWN: [what: string, name: string, bytes: Buffer, shown: string[]][] = [
   [
     'an embedded page',
@@ -82,6 +91,47 @@ const SHOWN: [what: string, name: string, bytes: Buffer, shown: string[]][] = [
     ['Before', 'Text of the chunk', 'After'],
   ],
   [
+    'an embedded page in another encoding',
+    'latin.docx',
+    chunk(
+      'word/a.htm',
+      Buffer.from(
+        '<meta http-equiv=Content-Type content="text/html; charset=windows-1252"><p>Gr\xf6\xdfe',
+        'latin1',
+      ),
+    ),
+    ['Before', 'Größe', 'After'],
+  ],
+  [
+    'a part of an embedded page',
+    'part.docx',
+    chunk('word/a.bin', '<b>Bold</b> text'),
+    ['BeforeBold textAfter'],
+  ],
+  [
+    'an embedded document in one XML file',
+    'flat.docx',
+    chunk(
+      'word/a.xml',
+      `<pkg:package xmlns:pkg="http://schemas.microsoft.com/office/2006/xmlPackage"><pkg:part pkg:name="/_rels/.rels" pkg:contentType="application/vnd.openxmlformats-package.relationships+xml"><pkg:xmlData><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="${RELATIONS}/officeDocument" Target="word/document.xml"/></Relationships></pkg:xmlData></pkg:part><pkg:part pkg:name="/word/document.xml" pkg:contentType="${OPENXML}.document.main+xml"><pkg:xmlData><w:document ${NAMES}><w:body>${paragraph('Flat text')}</w:body></w:document></pkg:xmlData></pkg:part></pkg:package>`,
+      `${OPENXML}.document.main+xml`,
+    ),
+    ['BeforeFlat textAfter'],
+  ],
+  [
+    'an embedded document with fields and with a page',
+    'inner.docx',
+    chunk(
+      'word/a.docx',
+      makeDocx({
+        body: `<w:p>${field(instruction('IF 1 = 1 "a" "b"'), run('Result'))}</w:p>${CHUNK}`,
+        parts: [{ name: 'word/b.html', data: '<p>Deep</p>', relation: 'aFChunk', contentType: 'text/html' }],
+      }),
+      `${OPENXML}.document.main+xml`,
+    ),
+    ['Result', 'Deep'],
+  ],
+  [
     'the result of a nested field',
     'if.docx',
     makeDocx({
@@ -94,6 +144,28 @@ const SHOWN: [what: string, name: string, bytes: Buffer, shown: string[]][] = [
     'floating.docx',
     makeDocx({ body: FLOATING + paragraph('After') }),
     ['ROW0', 'ROW69', 'After'],
+  ],
+  [
+    'a formula at the start of a table, with words and operators that LibreOffice reads as commands',
+    'formula-table.docx',
+    makeDocx({
+      body: `<w:tbl><w:tblGrid><w:gridCol w:w="3000"/></w:tblGrid><w:tr><w:tc><w:p><m:oMath>${mathRun('= 12 over 34')}${mathRun('+')}</m:oMath></w:p></w:tc></w:tr></w:tbl>${paragraph('After')}`,
+    }),
+    ['=12over34+', 'After'],
+  ],
+  [
+    'tables that are wider than the paper or than their cell',
+    'wide.docx',
+    makeDocx({ body: table(3000, 6, table(3000, 2, paragraph('IN'))) + paragraph('After') }),
+    ['CELL5', 'IN', 'After'],
+  ],
+  [
+    'references by the results that Word stored, where LibreOffice has none',
+    'missing.docx',
+    makeDocx({
+      body: `<w:p>${field(instruction('REF gone \\h'), run('One'))}${field(instruction('STYLEREF "Gone"'), run('Two'))}${field(instruction('PAGEREF gone \\h'), run('3'))}${field(instruction('REF here \\r \\h'), run('4'))}${run(' End')}<w:bookmarkStart w:id="1" w:name="here"/><w:bookmarkEnd w:id="1"/></w:p>`,
+    }),
+    ['OneTwo34 End'],
   ],
   ['a formula', 'formula.docx', makeDocx({ body: paragraph('Before') + MATH_TEXT }), ['Before', '2468']],
   [
@@ -169,7 +241,6 @@ test.serial('an embedded workbook is shown by its picture', async (t) => {
   t.regex((await exec('pdfimages', ['-list', path])).stdout, / image /);
 });
 
-const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const page = '<w:p><w:r><w:br w:type="page"/></w:r></w:p>';
 const section = (content: string) => `<w:sectPr>${content}</w:sectPr>`;
 const running = (kind: 'header' | 'footer', content: string) => ({
@@ -193,6 +264,15 @@ const NUMBERS: [content: string, first: string, second: string][] = [
   [character('begin') + instruction('SECTIONPAGES') + character('end'), '2', '2'],
   ['<w:fldSimple w:instr="SECTIONPAGES"/>', '2', '2'],
   [`<w:fldSimple w:instr="SECTIONPAGES">${run('99')}</w:fldSimple>`, '2', '2'],
+  [field(instruction('NUMPAGES \\* CardText'), run('99')), 'three', 'three'],
+  [field(instruction('NUMPAGES \\* OrdText \\* FirstCap'), run('99')), 'Third', 'Third'],
+  [field(instruction('NUMPAGES \\* Ordinal'), run('99')), '3rd', '3rd'],
+  [field(instruction('PAGE \\* CardText'), run('99')), 'one', 'two'],
+  [field(instruction('PAGE \\* Ordinal'), run('99')), '1st', '2nd'],
+  [field(instruction('PAGE \\* ArabicDash'), run('99')), '- 1 -', '- 2 -'],
+  [field(instruction('PAGE \\# "000"'), run('99')), '001', '002'],
+  [field(instruction('SECTION'), run('99')), '2', '2'],
+  [`<w:fldSimple w:instr="SECTION \\* Roman">${run('99')}</w:fldSimple>`, 'II', 'II'],
   [formula('NUMPAGES', '- 1'), '2', '2'],
   [formula('SECTIONPAGES', '+ 10'), '12', '12'],
   [formula('PAGE', '- 1'), '0', '1'],

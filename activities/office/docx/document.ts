@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { readFlatOpc } from '../flatOpc.ts';
 import type { SourceText } from '../sourceText.ts';
 import { scanXml } from '../xml.ts';
 import { isZip, openZip, type Zip } from '../zip.ts';
@@ -7,7 +8,8 @@ import { type EmbeddedDocument, prepareEmbedded } from './embedded.ts';
 import { flatten } from './flatten.ts';
 import { fontNames } from './fontNames.ts';
 import { findMain, type Relation, readRelations, readXml } from './parts.ts';
-import { hiddenStyles } from './styles.ts';
+import { hiddenStyles, styleNames } from './styles.ts';
+import { pageWidth } from './tables.ts';
 import { readText } from './text.ts';
 
 export interface WordDocument {
@@ -30,12 +32,13 @@ const DEPTH = 2;
 const WITH_TEXT = new Set(['header', 'footer', 'footnotes', 'endnotes']);
 
 /**
- * Finds the headers, footers and notes that are shown, by the references in the document and by its settings, and the number of rows
- * of its longest table.
+ * Finds the headers, footers and notes that are shown, by the references in the document and by its settings, its bookmarks, and the
+ * number of rows of its longest table.
  */
 function readReferences(xml: string, settings: string) {
   const notes = { footnotes: new Set<string>(), endnotes: new Set<string>() };
   const running: string[] = [];
+  const bookmarks = new Set<string>();
   let sections = 0;
   /** Numbers of rows of the tables that are open. */
   const tables: number[] = [];
@@ -46,6 +49,7 @@ function readReferences(xml: string, settings: string) {
       const id = attributes['w:id'] ?? '';
       if (name === 'w:footnoteReference') notes.footnotes.add(id);
       if (name === 'w:endnoteReference') notes.endnotes.add(id);
+      if (name === 'w:bookmarkStart') bookmarks.add(attributes['w:name'] ?? '');
       if (name === 'w:sectPr') sections += 1;
       if (name === 'w:tbl') tables.push(0);
       if (name === 'w:tr') tables.push((tables.pop() ?? 0) + 1);
@@ -58,15 +62,18 @@ function readReferences(xml: string, settings: string) {
       if (name === 'w:tbl') rows = Math.max(rows, tables.pop() ?? 0);
     },
   });
-  return { notes, running: hasTitlePage ? [] : running, rows };
+  return { notes, running: hasTitlePage ? [] : running, bookmarks, rows };
 }
 
 /**
  * Reads the text that a Word document shows, and replaces what LibreOffice would lose.
  *
  * Headers and footers are read only if the first page certainly shows them.
+ *
+ * @param depth how many documents it is in
+ * @param prefix of the names of bookmarks at which LibreOffice inserts documents
  */
-export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
+export async function readDocument(zip: Zip, depth = 0, prefix = '_embedded'): Promise<WordDocument> {
   const main = await findMain(zip);
   const relations = await readRelations(zip, main);
   const partOf = (wanted: string) =>
@@ -74,7 +81,9 @@ export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
   const xml = await readXml(zip, main);
   const styles = await readXml(zip, partOf('styles'));
   const hidden = hiddenStyles(styles);
-  const { notes, running, rows } = readReferences(xml, await readXml(zip, partOf('settings')));
+  const known = styleNames(styles);
+  const page = pageWidth(xml);
+  const { notes, running, bookmarks, rows } = readReferences(xml, await readXml(zip, partOf('settings')));
 
   const changed = new Map<string, Buffer>();
   const text: SourceText = { sure: [], loose: [] };
@@ -89,8 +98,18 @@ export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
   async function readPart(name: string, part: string, found: SourceText | null): Promise<void> {
     const targets = name === main ? relations : await readRelations(zip, name);
     const chunks = await readChunks(zip, targets);
+    for (const [id, chunk] of chunks) {
+      const archive = readFlatOpc(chunk);
+      if (archive === null) continue;
+      chunks.set(id, archive);
+      changed.set(targets.get(id)?.target ?? '', archive);
+    }
     const flat = flatten(part, {
-      prefix: `_embedded_${posix.basename(name, '.xml')}_`,
+      isMain: name === main,
+      bookmarks,
+      styles: known,
+      page,
+      prefix: `${prefix}_${posix.basename(name, '.xml')}_`,
       hasPart: (id) => names.has(targets.get(id)?.target ?? ''),
       isNative: (id) => isZip(chunks.get(id) ?? Buffer.alloc(0)),
     });
@@ -104,9 +123,15 @@ export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
       embedded.push(document);
       add(document.text);
     }
-    for (const chunk of chunks.values())
-      if (isZip(chunk) && depth < DEPTH)
-        add((await readDocument(openZip(chunk, { ...BUDGET }), depth + 1)).text);
+    for (const [id, chunk] of chunks) {
+      if (!isZip(chunk) || depth >= DEPTH) continue;
+      const inner = openZip(chunk, { ...BUDGET });
+      const document = await readDocument(inner, depth + 1, `${prefix}_${changed.size}_${embedded.length}`);
+      add(document.text);
+      embedded.push(...document.embedded);
+      const target = targets.get(id)?.target ?? '';
+      if (document.changed.size > 0) changed.set(target, inner.withParts(document.changed));
+    }
     if (found !== null) add(found);
   }
 
@@ -114,12 +139,14 @@ export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
   const bullets = replaceBullets(numbering);
   if (bullets !== numbering) changed.set(partOf('numbering'), Buffer.from(withoutDeclaration(bullets)));
 
-  const parts = [xml];
+  const others = [...relations].flatMap(([id, { type, target }]) =>
+    target === null || !WITH_TEXT.has(type) || !names.has(target) ? [] : [{ id, type, target }],
+  );
+  const parts = [xml, ...(await Promise.all(others.map(({ target }) => readXml(zip, target))))];
+  for (const part of parts.slice(1)) for (const name of bookmarksOf(part)) bookmarks.add(name);
   await readPart(main, xml, readText(xml, { hiddenStyles: hidden }));
-  for (const [id, { type, target }] of relations) {
-    if (target === null || !WITH_TEXT.has(type) || !names.has(target)) continue;
-    const part = await readXml(zip, target);
-    parts.push(part);
+  for (const [index, { id, type, target }] of others.entries()) {
+    const part = parts[index + 1] ?? '';
     const isShown = type === 'footnotes' || type === 'endnotes' || running.includes(id);
     const shown = type === 'footnotes' || type === 'endnotes' ? { notes: notes[type] } : {};
     await readPart(target, part, isShown ? readText(part, { hiddenStyles: hidden, ...shown }) : null);
@@ -127,6 +154,17 @@ export async function readDocument(zip: Zip, depth = 0): Promise<WordDocument> {
   const shown = [...text.sure, ...text.loose].join('\n');
   const families = fontNames(parts, styles, await readXml(zip, partOf('theme')), shown);
   return { changed, embedded, text, families, rows };
+}
+
+/** Returns the names of the bookmarks of a part. */
+function bookmarksOf(xml: string): string[] {
+  const names: string[] = [];
+  scanXml(xml, {
+    open({ name, attributes }) {
+      if (name === 'w:bookmarkStart') names.push(attributes['w:name'] ?? '');
+    },
+  });
+  return names;
 }
 
 /** Reads the embedded documents (altChunk) of a part by the ids of their relationships. */

@@ -10,7 +10,7 @@ const WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/m
  */
 const KEPT = new Set(
   (
-    'PAGE NUMPAGES SECTIONPAGES SECTION PAGEREF STYLEREF NOTEREF FILENAME TOC TOA INDEX HYPERLINK FORMTEXT FORMCHECKBOX ' +
+    'PAGE NUMPAGES PAGEREF STYLEREF NOTEREF FILENAME TOC TOA INDEX HYPERLINK FORMTEXT FORMCHECKBOX ' +
     'FORMDROPDOWN TC XE TA RD ADVANCE MACROBUTTON GOTOBUTTON AUTONUM AUTONUMLGL AUTONUMOUT LISTNUM'
   ).split(' '),
 );
@@ -25,13 +25,44 @@ const COMPUTED = new Set(
   ).split(' '),
 );
 
+/** Switches with which a reference shows the number or the place of a paragraph instead of its text. */
+const NUMBER = /\\[nprtw]\b/i;
+
 const nameOf = (instruction: string): string => /^\s*(\S+)/.exec(instruction)?.[1]?.toUpperCase() ?? '';
 
 const isKept = (instruction: string): boolean => {
   const name = nameOf(instruction);
-  // With the switch \h, a reference is a link.
-  return KEPT.has(name) || (name === 'REF' && /\\h\b/i.test(instruction));
+  // With the switch \h, a reference is a link. Those to numbers of paragraphs are empty where LibreOffice has no number.
+  return KEPT.has(name) || (name === 'REF' && /\\h\b/i.test(instruction) && !NUMBER.test(instruction));
 };
+
+const REFERENCE = /^\s*(?:REF|PAGEREF|NOTEREF)\s+"?([^\s"\\]+)/i;
+const STYLE = /^\s*STYLEREF\s+(?:"([^"]+)"|(\S+))/i;
+/** Styles that Word has without a definition. */
+const BUILT_IN = /^(?:[1-9]|heading [1-9])$/;
+/** Whether LibreOffice would show an error, or nothing, for a field that stays one. */
+function isBroken(instruction: string, { isMain, bookmarks, styles }: FieldFacts): boolean {
+  const [, bookmark] = REFERENCE.exec(instruction) ?? [];
+  if (bookmark !== undefined) return !bookmarks.has(bookmark);
+  const [, quoted, plain] = STYLE.exec(instruction) ?? [];
+  const style = (quoted ?? plain)?.toLowerCase();
+  if (style === undefined) return false;
+  // Only in a header the text depends on the page. LibreOffice has no numbers of paragraphs instead of their text.
+  if (isMain || NUMBER.test(instruction)) return true;
+  // The id that Word gives to a style is made of its name in the language of the program.
+  const isKnown = styles.has(style) || styles.has(style.replace(/[^a-z0-9]/g, ''));
+  return !isKnown && !BUILT_IN.test(style);
+}
+
+/** Facts about a part and its document. */
+export interface FieldFacts {
+  /** Whether it is the main part. */
+  isMain: boolean;
+  /** The names of all bookmarks of the document. */
+  bookmarks: ReadonlySet<string>;
+  /** The names and ids of its styles, in small letters. */
+  styles: ReadonlySet<string>;
+}
 
 /** Whether the PDF shows the result of the field that the document stores. @param instruction with nested fields in braces */
 export const showsResult = (instruction: string): boolean =>
@@ -69,12 +100,23 @@ interface SimpleField {
  * Collects the edits that replace fields by their results. A field consists of runs: one with the character "begin", some with
  * the instruction, one with "separate", some with the result, one with "end". Runs and paragraphs can begin within the
  * instruction and end after it, so that the tags that have no counterpart within the instruction stay.
+ *
+ * The number of a section is known in the main part only.
  */
-export function createFieldEdits(xml: string) {
+export function createFieldEdits(xml: string, facts: FieldFacts) {
   const edits: Edit[] = [];
   const open: ComplexField[] = [];
   const simple: SimpleField[] = [];
   let character: { kind: string | undefined; start: number } | null = null;
+  /** Number of the section, and how many of the elements that end it are open. */
+  let section = 1;
+  let ending = 0;
+
+  const stays = (text: string): boolean => isKept(text) && !isBroken(text, facts);
+  const readNumber = (text: string): PageNumber | null => {
+    const number = readPageNumber(text);
+    return number?.of === 'SECTION' && facts.isMain ? { ...number, offset: section } : number;
+  };
 
   /** Fields that are within their instruction; their tags are counted. */
   const inInstruction = () => open.filter(({ separated }) => separated === null);
@@ -90,10 +132,9 @@ export function createFieldEdits(xml: string) {
       if (outer !== undefined && outer.separated === null)
         outer.instruction = withNested(outer.instruction, field.instruction);
       if (inInstruction().length > 0) return;
-      const number = readPageNumber(field.instruction);
+      const number = readNumber(field.instruction);
       if (number !== null) edits.push(markField(field, number, end));
-      if (number !== null || field.separated === null || !field.hasResult || isKept(field.instruction))
-        return;
+      if (number !== null || field.separated === null || !field.hasResult || stays(field.instruction)) return;
       edits.push({ start: field.start, end: field.separated, text: unmatched(field) });
       edits.push({ start, end, text: '' });
     }
@@ -103,6 +144,7 @@ export function createFieldEdits(xml: string) {
     edits,
     open(tag: Tag): void {
       const { name } = tag;
+      if (name === 'w:sectPr') ending += 1;
       if (name === 'w:fldChar') {
         character = { kind: tag.attributes['w:fldCharType'], start: tag.start };
         if (character.kind === 'begin')
@@ -128,6 +170,8 @@ export function createFieldEdits(xml: string) {
       if (field !== undefined && field.separated === null) field.instruction += text;
     },
     close(name: string, start: number, end: number): void {
+      // A section can contain an earlier version of itself.
+      if (name === 'w:sectPr' && --ending === 0) section += 1;
       for (const { opened, closed } of inInstruction())
         if (opened.pop() === undefined) closed.push({ name, text: xml.slice(start, end) });
       if (name === 'w:fldChar' && character !== null) {
@@ -137,7 +181,7 @@ export function createFieldEdits(xml: string) {
       if (name === 'w:fldSimple') {
         const field = simple.pop();
         if (field === undefined) return;
-        const number = readPageNumber(field.instruction);
+        const number = readNumber(field.instruction);
         if (number !== null) {
           const { tag, hasResult } = field;
           const opening = `<w:fldSimple ${WORD} w:instr="${markerOf(number).replaceAll('"', '&quot;')}">`;
@@ -145,7 +189,7 @@ export function createFieldEdits(xml: string) {
           if (tag.selfClosing) edits.push({ ...tag, text: opening + closing });
           else edits.push({ ...tag, text: opening }, { start, end, text: closing });
         }
-        if (number !== null || !field.hasResult || isKept(field.instruction)) return;
+        if (number !== null || !field.hasResult || stays(field.instruction)) return;
         edits.push({ start: field.tag.start, end: field.tag.end, text: '' });
         edits.push({ start, end, text: '' });
       }

@@ -1,12 +1,17 @@
 import { applyEdits, type Edit, scanXml, type Tag } from '../xml.ts';
-import { createFieldEdits } from './fields.ts';
+import { createFieldEdits, type FieldFacts } from './fields.ts';
+import { createFormulaEdits } from './formulas.ts';
 import { createPictureEdits } from './pictures.ts';
+import { createTableEdits, type PageWidth } from './tables.ts';
 
 const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
 /** Number of the first bookmark, which is larger than those of other bookmarks. */
 const FIRST_BOOKMARK = 9_000_000;
-/** Marks of comments, which are not printed. LibreOffice refuses documents with one in a header, as Google Docs writes. */
-const COMMENT_MARKS = new Set(['w:commentRangeStart', 'w:commentRangeEnd', 'w:commentReference']);
+/**
+ * Marks of comments, which are not printed: LibreOffice refuses documents with one in a header, as Google Docs writes. And the property
+ * of text that only a view as web page hides: LibreOffice hides it always, and Word gives it to the page numbers of a table of contents.
+ */
+const REMOVED = new Set(['w:commentRangeStart', 'w:commentRangeEnd', 'w:commentReference', 'w:webHidden']);
 
 export interface FlattenedPart {
   xml: string;
@@ -15,9 +20,10 @@ export interface FlattenedPart {
 }
 
 /** Facts about the part. */
-export interface PartFacts {
+export interface PartFacts extends FieldFacts {
   /** Prefix of the names of its bookmarks, which differs from that of other parts. */
   prefix: string;
+  page: PageWidth;
   /** Whether the target of a relationship is a part of the document, by its id. */
   hasPart(id: string): boolean;
   /** Whether LibreOffice reads the embedded document itself, by the id of its relationship. */
@@ -31,9 +37,14 @@ export interface PartFacts {
  *
  * @param xml a part with text: the main one, a header, a footer or notes
  */
-export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): FlattenedPart {
-  const fields = createFieldEdits(xml);
+export function flatten(
+  xml: string,
+  { prefix, page, hasPart, isNative, ...facts }: PartFacts,
+): FlattenedPart {
+  const fields = createFieldEdits(xml, facts);
   const pictures = createPictureEdits(xml);
+  const formulas = createFormulaEdits(xml);
+  const tables = createTableEdits(xml, page);
   const edits: Edit[] = [];
   const chunks: FlattenedPart['chunks'] = [];
   /** Starts of the elements that are being removed, by their names. */
@@ -46,8 +57,10 @@ export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): 
     const { name, attributes } = tag;
     fields.open(tag);
     pictures.open(tag);
+    formulas.open(tag);
+    tables.open(tag);
     isInstruction = name === 'w:instrText';
-    if (COMMENT_MARKS.has(name)) removed.push({ name, start: tag.start, text: '' });
+    if (REMOVED.has(name)) removed.push({ name, start: tag.start, text: '' });
     const id = attributes['r:id'] ?? '';
     if (name === 'w:altChunk' && !isNative(id)) {
       const bookmark = `${prefix}${chunks.length}`;
@@ -67,6 +80,8 @@ export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): 
   function close(name: string, start: number, end: number): void {
     fields.close(name, start, end);
     pictures.close(name);
+    formulas.close(name, start, end);
+    tables.close(name);
     if (name === 'w:instrText') isInstruction = false;
     const last = removed.at(-1);
     if (last?.name === name) {
@@ -84,6 +99,6 @@ export function flatten(xml: string, { prefix, hasPart, isNative }: PartFacts): 
   }
 
   scanXml(xml, { open, close, text: (data) => isInstruction && fields.instruction(data) });
-  const all = [...edits, ...fields.edits, ...pictures.edits];
+  const all = [...edits, ...fields.edits, ...pictures.edits, ...formulas.edits, ...tables.edits];
   return { xml: all.length === 0 ? xml : applyEdits(xml, all), chunks };
 }

@@ -18,3 +18,21 @@ export function hiddenStyles(xml: string): Set<string> {
     style !== undefined && depth < 20 && (own.get(style) ?? isHidden(bases.get(style), depth + 1));
   return new Set([...own.keys(), ...bases.keys()].filter((it) => it !== '' && isHidden(it)));
 }
+
+/** Returns the names and ids of all styles, in small letters, from the part with styles. */
+export function styleNames(xml: string): Set<string> {
+  const names = new Set<string>();
+  let isStyle = false;
+  scanXml(xml, {
+    open({ name, attributes }) {
+      if (name === 'w:style') {
+        isStyle = true;
+        names.add((attributes['w:styleId'] ?? '').toLowerCase());
+      } else if (name === 'w:name' && isStyle) names.add((attributes['w:val'] ?? '').toLowerCase());
+    },
+    close(name) {
+      if (name === 'w:style') isStyle = false;
+    },
+  });
+  return names;
+}

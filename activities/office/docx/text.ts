@@ -13,9 +13,11 @@ export interface TextOptions {
 /** Elements whose text is not shown, or belongs to no paragraph. */
 const SKIPPED = new Set([
   ...['w:del', 'w:moveFrom', 'w:sdtPr', 'w:ffData', 'w:pPrChange', 'w:rPrChange', 'w:binData'],
-  ...['w:comment', 'mc:Fallback', 'w:rt'],
+  ...['w:comment', 'w:rt'],
 ]);
 const LOOSE = new Set(['w:txbxContent', 'm:oMath', 'v:textpath']);
+/** Prefixes of the extensions that Word knows, in which an alternative of a part is written (ECMA-376-3, 10.2.1). */
+const KNOWN = /^(?:wp[scgi]|wp?1\d\w*|w16\w*|[acx]1\d\w*|cx\d?|am3d|aink|oel|sl|m|v|o|wp|pic|a|c|dgm)$/;
 const NOTES = new Set(['w:footnote', 'w:endnote']);
 /** Fonts whose letters are symbols. */
 const SYMBOLS = /^(?:symbol|wingdings|webdings|zapfdingbats|mt extra|marlett)/i;
@@ -53,6 +55,18 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
   const isSkipped = () =>
     path.some(({ skipped }) => skipped) || fields.some(({ state }) => state !== 'shown');
   const nearest = (name: string) => path.findLast((it) => it.name === name);
+  /** For each mc:AlternateContent that is open, whether one of its alternatives is shown. */
+  const chosen: boolean[] = [];
+
+  /** Whether another alternative is shown instead of this one. */
+  function isOther(name: string, requires: string): boolean {
+    const last = chosen.length - 1;
+    if (name !== 'mc:Choice' && name !== 'mc:Fallback') return false;
+    const isKnown = name === 'mc:Fallback' || requires.split(/\s+/).every((prefix) => KNOWN.test(prefix));
+    if (chosen[last] || !isKnown) return true;
+    chosen[last] = true;
+    return false;
+  }
 
   function end(): void {
     const paragraph = paragraphs.at(-1);
@@ -71,7 +85,9 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
   function open({ name, attributes }: Tag): void {
     const grandparent = path.at(-2)?.name;
     const isForeignNote = NOTES.has(name) && notes !== undefined && !notes.has(attributes['w:id'] ?? '');
-    path.push({ name, skipped: SKIPPED.has(name) || isForeignNote, loose: LOOSE.has(name) });
+    if (name === 'mc:AlternateContent') chosen.push(false);
+    const skipped = SKIPPED.has(name) || isForeignNote || isOther(name, attributes.Requires ?? '');
+    path.push({ name, skipped, loose: LOOSE.has(name) });
     const value = attributes['w:val'] ?? '';
     const run = grandparent === 'w:r' ? runs.at(-1) : undefined;
     const paragraph = paragraphs.at(-1);
@@ -102,6 +118,8 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
         if (cell !== undefined && value !== 'restart') cell.loose = true;
         break;
       }
+      // Word and LibreOffice show the bound data instead of the text.
+      case 'w:dataBinding':
       case 'w:showingPlcHdr': {
         const control = nearest('w:sdt');
         if (control !== undefined) control.loose = true;
@@ -153,6 +171,7 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
 
   function close(name: string): void {
     path.pop();
+    if (name === 'mc:AlternateContent') chosen.pop();
     if (name === 'w:p') {
       end();
       paragraphs.pop();
