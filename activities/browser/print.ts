@@ -1,6 +1,6 @@
 import { type Capture, CEILING_CSS_PIXELS } from './capture.ts';
 import { type Emulation, featuresOf, type Viewport } from './emulate.ts';
-import { keepLayout, LAYOUT, printOnOnePage, recordLayout } from './page/printed.ts';
+import { keepLayout, keepMedia, LAYOUT, printOnOnePage, recordLayout } from './page/printed.ts';
 import type { RenderPage } from './pool.ts';
 import { tryFor } from './tryFor.ts';
 
@@ -34,6 +34,7 @@ async function layOutOnOnePage(printed: Printed, width: number, latest: number):
   const height = await contentHeight(printed);
   // Handlers of the page would react to the other viewport.
   await client.send('Emulation.setScriptExecutionDisabled', { value: true });
+  if (timeFor(1) > 0) await tryFor(world.evaluate(keepMedia), timeFor(ANSWER_MS));
   if (timeFor(1) > 0) await tryFor(world.evaluate(recordLayout, LAYOUT), timeFor(ANSWER_MS));
   const paper = Math.min(height, CEILING_CSS_PIXELS);
   await client.send('Emulation.setDeviceMetricsOverride', {

@@ -24,10 +24,11 @@ const REST_MS = 3_000;
 const LATEST_MS = 7_000;
 const QUIET_MS = 400;
 /**
- * Milliseconds to wait at the end of the page for more content, which scripts may add after a pause; and while requests are
- * pending.
+ * Milliseconds to wait at the end of the page for more content, which scripts may add after a pause; when the page has grown so
+ * before; and while requests are pending.
  */
 const GROW_MS = 1_000;
+const GROWN_MS = 2_500;
 const LOAD_MS = 3_000;
 const ANSWER_MS = 2_000;
 
@@ -55,13 +56,13 @@ export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
 async function waitForGrowth(
   { world }: Scrolled,
   requests: Requests,
-  { extent, vertical, until }: { extent: number; vertical: string; until: number },
+  { extent, vertical, until, growMs }: { extent: number; vertical: string; until: number; growMs: number },
 ): Promise<number> {
   const latest = Math.min(until, Date.now() + LOAD_MS);
   let now = extent;
-  for (let end = Date.now() + GROW_MS; now <= extent && Date.now() < Math.min(end, latest); ) {
+  for (let end = Date.now() + growMs; now <= extent && Date.now() < Math.min(end, latest); ) {
     await sleep(STEP_MS);
-    if (requests.isWaiting) end = Date.now() + GROW_MS;
+    if (requests.isWaiting) end = Date.now() + growMs;
     now = (await tryFor(world.evaluate(scrollExtent, SCROLLER, vertical), ANSWER_MS)) ?? extent;
   }
   return now;
@@ -88,13 +89,22 @@ export async function scrollThrough(
       ? world.evaluate(findScroller, SCROLLER)
       : world.evaluate(scrollExtent, SCROLLER, vertical);
   let extent = (await tryFor(measure, ANSWER_MS)) ?? 0;
+  let hasGrown = false;
   for (let at = step; at < Math.min(extent, ceiling) && Date.now() < until - REST_MS; at += step) {
     const now = await tryFor(world.evaluate(scrollTo, SCROLLER, at, vertical), ANSWER_MS);
     if (now === undefined) break;
     extent = now;
     await sleep(STEP_MS);
-    if (hasScript && at + step >= extent)
-      extent = await waitForGrowth(scrolled, requests, { extent, vertical, until: until - REST_MS });
+    if (!hasScript || at + step < extent) continue;
+    const growMs = hasGrown ? GROWN_MS : GROW_MS;
+    const grown = await waitForGrowth(scrolled, requests, {
+      extent,
+      vertical,
+      until: until - REST_MS,
+      growMs,
+    });
+    hasGrown ||= grown > extent;
+    extent = grown;
   }
   await tryFor(world.evaluate(loadLazyContent), ANSWER_MS);
   await tryFor(world.evaluate(markScrolling, SCROLLING, ''), ANSWER_MS);

@@ -59,6 +59,9 @@ test.before(async () => {
     '/by-request': list(
       'new IntersectionObserver(async([e])=>{if(!e.isIntersecting||busy)return;busy=true;await fetch("/rows");add();busy=false}).observe(end)',
     ),
+    '/pauses': list(
+      'new IntersectionObserver(([e])=>{if(!e.isIntersecting||busy)return;busy=true;setTimeout(()=>{add();busy=false},n===20?1800:300)}).observe(end)',
+    ),
     '/rows': (_, response) => setTimeout(() => response.end('x'), 400),
     '/in-box': list(
       'new IntersectionObserver(([e])=>{if(e.isIntersecting)setTimeout(add,500)},{threshold:[0,.5,1]}).observe(end)',
@@ -128,7 +131,7 @@ test.serial('lists that grow while they are scrolled are captured to their end',
   const { at, ...result } = await shoot('infinite');
   t.like(result, { height: 4040, truncated: false });
   t.is(at(790, 4030), '0,0,0');
-  for (const path of ['by-scroll', 'by-request', 'in-box']) {
+  for (const path of ['by-scroll', 'by-request', 'in-box', 'pauses']) {
     const grown = await shoot(path);
     t.is(grown.height, 6050, path);
     t.is(grown.at(400, 6040), BLUE, path);

@@ -40,6 +40,15 @@ const PAGES: Readonly<Record<string, string>> = {
     '@media(min-height:1000px){.a{display:none}}',
     `<p class=a>KEPT</p>${block('#cfc', 'A')}${block('#ccf', 'B')}${block('#fcc', 'C')}`,
   ),
+  // Media queries for the viewport, and breaks between columns.
+  media: page(
+    '@media(orientation:portrait){.a{background:#f00}@supports(color:red){.b{color:#fff;background:#00f}}}@layer x{@media(min-height:950px){.c{background:#0a0}}}',
+    `<picture><source media="(min-height:950px)" srcset="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='800' height='300'/>"><img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='800' height='300'><rect width='800' height='300' fill='green'/></svg>"></picture>${['a', 'b', 'c'].map((name) => `<div class=${name} style="height:400px">TEXT</div>`).join('')}`,
+  ),
+  columns: page(
+    'section{columns:2}h2{break-before:column}.c{height:250px;break-inside:avoid}',
+    `<section><h2>ONE</h2><p style="height:300px;background:#fcc">A<h2>TWO</h2><p style="height:50px;background:#ccf">B</section><section>${['#fcc', '#cfc', '#ccf'].map((colour) => `<div class=c style="background:${colour}">CARD</div>`).join('')}</section>${block('#ffc', 'END')}`,
+  ),
   // Places that depend on the viewport.
   placed: page(
     '.b{position:absolute;bottom:0;right:0;width:90px;height:40px;background:#f00}.c{position:fixed;bottom:10px;left:0;padding:9px;background:#00f}',

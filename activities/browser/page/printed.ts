@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import { addStyles, elementsBelow, flatParentOf } from './elements.ts';
+import { addStyles, elementsBelow, flatParentOf, shadowRootOf } from './elements.ts';
 
 // Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
@@ -16,6 +16,34 @@ export const LAYOUT = [
   'row-gap column-gap grid-template-columns grid-template-rows transform translate scale',
   'background-position background-size object-position clip-path stroke-width',
 ].join(' ');
+
+/** Gives media queries for the height of the viewport the answer that they have now, because a whole page is printed in another one. */
+export function keepMedia(): void {
+  const DEPENDS = /\b(?:height|aspect-ratio|orientation)\b/i;
+  const answer = (query: string) => (matchMedia(query).matches ? 'all' : 'not all');
+  const keep = (media: MediaList): void => {
+    if (DEPENDS.test(media.mediaText)) media.mediaText = answer(media.mediaText);
+  };
+  const keepIn = (owner: CSSStyleSheet | CSSGroupingRule): void => {
+    for (const rule of owner.cssRules) {
+      if (rule instanceof CSSMediaRule || rule instanceof CSSImportRule) keep(rule.media);
+      if (rule instanceof CSSImportRule && rule.styleSheet !== null) keepIn(rule.styleSheet);
+      if (rule instanceof CSSGroupingRule) keepIn(rule);
+    }
+  };
+  const elements = elementsBelow(document);
+  const roots = [document, ...elements.flatMap((element) => shadowRootOf(element) ?? [])];
+  for (const sheet of roots.flatMap((root) => [...root.styleSheets, ...root.adoptedStyleSheets]))
+    try {
+      keep(sheet.media);
+      keepIn(sheet);
+    } catch {
+      // A sheet of another origin cannot be read.
+    }
+  for (const element of elements)
+    if (element instanceof HTMLSourceElement && DEPENDS.test(element.media))
+      element.media = answer(element.media);
+}
 
 /** Records how the elements of the page and their generated content are laid out, for `keepLayout`. */
 export function recordLayout(names: string): void {
@@ -115,10 +143,20 @@ export function printOnOnePage(width: number, height: number): void {
   ]);
   const SIDES = ['top', 'middle', 'bottom'].flatMap((at) => [`left-${at}`, `right-${at}`]);
   const root = document.documentElement;
+  const isMultiColumn = ({ columnCount, columnWidth }: CSSStyleDeclaration) =>
+    columnCount !== 'auto' || columnWidth !== 'auto';
+  const inColumns = new Set<Element>();
   for (const element of elementsBelow(root)) {
     const style = getComputedStyle(element);
-    for (const name of [...BREAKS, 'page'])
-      if (style.getPropertyValue(name) !== 'auto') element.style.setProperty(name, 'auto', 'important');
+    const parent = flatParentOf(element);
+    if (parent !== null && (inColumns.has(parent) || isMultiColumn(getComputedStyle(parent))))
+      inColumns.add(element);
+    for (const name of [...BREAKS, 'page']) {
+      const value = style.getPropertyValue(name);
+      // Breaks between columns have the same effect on the screen.
+      const isOfColumns = value.endsWith('column') || (value === 'avoid' && inColumns.has(element));
+      if (value !== 'auto' && !isOfColumns) element.style.setProperty(name, 'auto', 'important');
+    }
   }
   root.style.setProperty('page', NAME, 'important');
   // Chromium prints a page smaller whose content is wider than the paper. On the screen, that part is not in the picture.
