@@ -9,6 +9,8 @@ import { redirectTarget, type Target } from './target.ts';
 export interface FetchOptions extends RequestOptions {
   /** Maximum number of redirects to follow. Default 10. */
   maxRedirects?: number;
+  /** The cookies of earlier requests, to which those of this one are added. Default: none. */
+  cookies?: CookieJar;
 }
 
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -76,12 +78,11 @@ export async function fetchFollowing(
   send: (target: Target, options: RequestOptions, trail: Trail) => Promise<GuardedResponse>,
   policy: Policy,
   first: Target,
-  { maxRedirects = REDIRECTS, ...options }: FetchOptions,
+  { maxRedirects = REDIRECTS, cookies: jar = createCookieJar(), ...options }: FetchOptions,
 ): Promise<GuardedResponse> {
   let trail: Trail = { startedAt: performance.now(), redirects: [] };
   let target = first;
   let request: RequestOptions = options;
-  const jar = createCookieJar();
   for (;;) {
     const response = await send(target, withCookies(request, jar, target), trail);
     try {

@@ -1,3 +1,4 @@
+import type { CookieJar } from '../../egress/cookies.ts';
 import type { Header } from '../../egress/response.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { NetworkContext } from '../runtime/context.ts';
@@ -32,16 +33,24 @@ export const PAGE_HEADERS: readonly Header[] = [
 /**
  * Downloads a page and follows redirects.
  *
+ * @param cookies those of the pages before it, to which its own are added
+ *
  * @throws ServiceError unsupported_source when the page is not HTML; source_too_large above 5 MB; target_timeout after
  *   15 s; errors of the egress guard, with the pointer `/url`
  */
 export async function downloadPage(
   url: string,
-  { egress, signal, deadline }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'>,
+  {
+    egress,
+    signal,
+    deadline,
+    cookies,
+  }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'> & { cookies: CookieJar },
 ): Promise<DownloadedPage> {
   const target = egress.parseTarget(url, { kind: 'url', pointer: '/url' });
   using response = await egress.fetch(target, {
     headers: PAGE_HEADERS,
+    cookies,
     maxBytes: PAGE_BYTES,
     signal,
     deadline: Math.min(deadline, Date.now() + DOWNLOAD_MS),

@@ -1,3 +1,4 @@
+import { createCookieJar } from '../../egress/cookies.ts';
 import { targetFailed } from '../../egress/failure.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import type { OffloadOptions } from '../decoders/offload.ts';
@@ -39,7 +40,7 @@ export async function readPage<O>(
   read: (page: Page, options: OffloadOptions) => Promise<O>,
 ): Promise<O> {
   const deadline = Math.min(end, Date.now() + workMs) - MARGIN_MS;
-  const limits = { egress, signal, deadline };
+  const limits = { egress, signal, deadline, cookies: createCookieJar() };
   let next: string | null = url;
   for (let count = 0; count <= MAX_REFRESHES; count++) {
     const download = count === 0 ? downloadPage : follow;

@@ -14,6 +14,8 @@ interface Rule {
   declarations: Declarations;
   /** The host of the shadow root that the rule applies in; undefined for a rule of the document. */
   scope: Element | undefined;
+  /** To which elements it applies: those of the scope, its host, or those that are in its slots. */
+  to: 'scope' | 'host' | 'slotted';
 }
 
 const LIMITS = {
@@ -136,6 +138,26 @@ function* rulesOf(css: string): Generator<[selectors: string, body: string]> {
   }
 }
 
+/** `:host`, `:host(selector)` and `::slotted(selector)` (CSS Scoping, section 3). */
+const OUTSIDE = /^(?::host(?:\(([^()]*)\))?|::slotted\(([^()]*)\))$/;
+/** Rules of a page win over those of a shadow root for its host and for what is in its slots (CSS Scoping, section 3.3). */
+const WEAKEST = -1;
+
+/** Returns the rule for a selector; null if it cannot be matched. */
+function readRule(given: string, scope: Element | undefined): Omit<Rule, 'declarations'> | null {
+  const outside = scope === undefined ? null : OUTSIDE.exec(given);
+  const selector =
+    outside === null ? given.replace(/^:host\s+/, '') : (outside[1] ?? outside[2] ?? '*').trim();
+  if (selector.length > SELECTOR_LENGTH || !SELECTOR.test(selector)) return null;
+  if (outside === null) return { selector, specificity: specificityOf(selector), scope, to: 'scope' };
+  return { selector, specificity: WEAKEST, scope, to: outside[2] === undefined ? 'host' : 'slotted' };
+}
+
+/** Whether an element is in a slot of the shadow root of a host. */
+function isSlotted({ parent }: Element, host: Element | undefined, scopes: Scopes): boolean {
+  return parent !== null && isTag(parent) && parent.name === 'slot' && scopes.get(parent) === host;
+}
+
 /** Returns the specificity (Selectors Level 4, section 17) of a selector that `SELECTOR` matches. */
 function specificityOf(selector: string): number {
   const count = (part: RegExp): number => selector.match(part)?.length ?? 0;
@@ -151,14 +173,9 @@ function readRules($: CheerioAPI, scopes: Scopes, maxRules: number): Rule[] {
       const declarations = readDeclarations(body);
       const parts = selectors.split(',').map((part) => part.trim());
       if (declarations.size === 0 || parts.includes('')) continue;
-      for (const selector of parts) {
-        if (selector.length <= SELECTOR_LENGTH && SELECTOR.test(selector) && rules.length < maxRules)
-          rules.push({
-            selector,
-            specificity: specificityOf(selector),
-            declarations,
-            scope: scopes.get(element),
-          });
+      for (const part of parts) {
+        const rule = readRule(part, scopes.get(element));
+        if (rule !== null && rules.length < maxRules) rules.push({ ...rule, declarations });
       }
     }
   }
@@ -225,9 +242,15 @@ export function readStyleSheets(
     0,
   );
   if (steps > limits.steps) return found;
-  for (const { selector, declarations, scope } of rules) {
+  const appliesTo = ({ scope, to }: Rule, element: Element): boolean => {
+    if (to === 'host') return element === scope;
+    if (to === 'scope') return scopes.get(element) === scope;
+    return scopes.get(element) !== scope && isSlotted(element, scope, scopes);
+  };
+  for (const rule of rules) {
+    const { selector, declarations } = rule;
     const all = candidatesOf(selector);
-    const candidates = scopes.size === 0 ? all : all.filter((element) => scopes.get(element) === scope);
+    const candidates = scopes.size === 0 ? all : all.filter((element) => appliesTo(rule, element));
     if (candidates.length === 0) continue;
     for (const element of matching($, candidates, selector)) {
       const known = found.get(element);

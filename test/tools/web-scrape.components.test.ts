@@ -64,6 +64,10 @@ const TREES: Readonly<Record<string, [page: string, text: string]>> = {
     `<style>.d{display:none}</style><p class=h>shown</p><div>${root('<style>.h{display:none}</style><p class=h>hidden</p><p class=d>also shown</p>')}</div>`,
     'shown also shown',
   ],
+  'a style sheet applies to its host and to what is in its slots, unless the page says otherwise': [
+    `<style>.s{display:block}</style><x-a>${root('<style>:host{display:none}</style>no')}</x-a><x-b class=s>${root('<style>:host(.s){display:none}</style>host')}</x-b><x-c>${root('<style>::slotted(.n){display:none}:host .t{display:none}</style><p class=t>no</p><slot></slot>')}<i class=n>no</i><i class=t>slotted</i></x-c>`,
+    'host slotted',
+  ],
   'only elements that can be hosts, and only the first template': [
     `<ul><li>${root('no')}light</li></ul><section>${root('first')}${root('second')}</section>`,
     'light first',
@@ -127,6 +131,16 @@ for (const path of Object.keys(REFRESHES))
     });
     t.like(await seo.call({ url: origin + path }, { egress }), { ...target, url: `${origin}/target` });
   });
+
+test.serial('the page to which a refresh leads gets the cookies of the one before', async (t) => {
+  const body = '<title>Wall</title><meta http-equiv=refresh content="0;url=/in">';
+  const { origin, egress } = await serve(t, ({ url, headers }, response) => {
+    const isKnown = url === '/in' && headers.cookie === 'seen=1';
+    response.writeHead(200, { 'Content-Type': 'text/html', 'Set-Cookie': 'seen=1' });
+    response.end(isKnown ? '<title>In</title>' : body);
+  });
+  t.like(await scrape.call({ url: `${origin}/` }, { egress }), { title: 'In' });
+});
 
 test.serial('a page that a browser shows first is not left', async (t) => {
   const stays = {
