@@ -45,12 +45,12 @@ export async function downloadPage(
     signal,
     deadline,
     cookies,
-  }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'> & { cookies: CookieJar },
+  }: Pick<NetworkContext, 'egress' | 'signal' | 'deadline'> & { cookies?: CookieJar },
 ): Promise<DownloadedPage> {
   const target = egress.parseTarget(url, { kind: 'url', pointer: '/url' });
   using response = await egress.fetch(target, {
     headers: PAGE_HEADERS,
-    cookies,
+    ...(cookies !== undefined && { cookies }),
     maxBytes: PAGE_BYTES,
     signal,
     deadline: Math.min(deadline, Date.now() + DOWNLOAD_MS),
