@@ -427,7 +427,7 @@ test('the call that saves the file gives a file of its type, as the pages show i
     env: { ...process.env, [KEY_VARIABLE]: toolsKey },
   });
   const { format, width } = await sharp(join(folder, 'qr-generate.png')).metadata();
-  t.deepEqual({ format, width }, { format: 'png', width: 64 });
+  t.deepEqual({ format, width }, { format: 'png', width: 300 });
   t.deepEqual(
     tools.filter(({ raw }) => raw !== undefined).map(({ name }) => name),
     await Promise.all(
