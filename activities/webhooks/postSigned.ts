@@ -2,7 +2,7 @@ import type { Guard } from '../../egress/guard.ts';
 import type { GuardedResponse } from '../../egress/response.ts';
 import { activeTraceparent } from '../../platform/trace.ts';
 import { ServiceError } from '../../schemas/errors.ts';
-import { isLocalhost } from '../../schemas/formats/hostname.ts';
+import { isLocalhost } from '../../schemas/formats/url.ts';
 import { type SigningSecrets, signatureHeaders } from '../../schemas/webhookSignature.ts';
 import type { DeliveryAttempts } from '../../store/webhooks/deliveryAttempts.ts';
 import type { DeliveryAttemptDoc, StoredHeader } from '../../store/webhooks/webhookDocs.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS, ServiceError } from '../../schemas/errors.ts';
 import { problemBody } from './problem.ts';
@@ -39,7 +38,7 @@ function sendRawProblem(socket: Duplex, error: ServiceError, headers: readonly s
  */
 export function answerClientError(error: Error, socket: Duplex): void {
   const code = 'code' in error ? error.code : null;
-  const isSpare = code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesRead === 0;
+  const isSpare = code === 'ERR_HTTP_REQUEST_TIMEOUT' && 'bytesRead' in socket && socket.bytesRead === 0;
   if (code === 'ECONNRESET' || isSpare || !socket.writable) {
     socket.destroy();
     return;

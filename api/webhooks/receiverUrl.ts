@@ -1,6 +1,6 @@
 import type { Guard } from '../../egress/guard.ts';
 import { invalidInput, ServiceError } from '../../schemas/errors.ts';
-import { isLocalhost } from '../../schemas/formats/hostname.ts';
+import { isLocalhost } from '../../schemas/formats/url.ts';
 
 const LOOKUP_TIMEOUT_MS = 10_000;
 

@@ -131,6 +131,3 @@ const INTERNAL_SUFFIXES = [
  */
 export const isInternalName = (name: string): boolean =>
   !name.includes('.') || INTERNAL_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
-
-/** Whether the host of a URL is exactly `localhost`, ignoring case. @throws TypeError if the URL is invalid */
-export const isLocalhost = (url: string): boolean => new URL(url).hostname === 'localhost';

@@ -31,3 +31,6 @@ export function parseWebUrl(text: string, base?: string): WebUrl {
   const host = readHostname(url.hostname);
   return host.kind === 'invalid' ? invalid(`has a host that ${host.message}`) : { kind: 'url', url, host };
 }
+
+/** Whether the host of a URL is exactly `localhost`, ignoring case. @throws TypeError if the URL is invalid */
+export const isLocalhost = (url: string): boolean => new URL(url).hostname === 'localhost';

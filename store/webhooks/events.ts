@@ -3,7 +3,7 @@ import type { ClientSession } from 'mongodb';
 import { activeTraceparent } from '../../platform/trace.ts';
 import type { Env } from '../../schemas/env.ts';
 import type { EventData, EventKind } from '../../schemas/events.ts';
-import { isLocalhost } from '../../schemas/formats/hostname.ts';
+import { isLocalhost } from '../../schemas/formats/url.ts';
 import { createdNow, insertAllOnce, type Store } from '../mongo/mongo.ts';
 import { endpointsSending } from './sending.ts';
 import type { DeliveryDoc, EventDoc } from './webhookDocs.ts';
