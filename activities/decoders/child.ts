@@ -26,7 +26,7 @@ export const MAX_IDLE_BYTES = 256 * 2 ** 20;
  * which takes milliseconds; the start of another process takes half a second.
  */
 function residentBytes(): number {
-  if (process.memoryUsage.rss() > MAX_IDLE_BYTES) globalThis.gc?.();
+  if (process.memoryUsage.rss() > MAX_IDLE_BYTES) gc?.();
   return process.memoryUsage.rss();
 }
 

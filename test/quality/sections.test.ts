@@ -121,7 +121,7 @@ test.serial('the files of the examples and the pictures of the site are made', a
   await makeExampleFiles(url);
   await makeSitePictures(url);
   t.deepEqual(readdirSync(folder).sort(), [
-    ...['favicon.ico', 'html-to-image.png', 'pictures', 'social-card.png'],
+    ...['favicon.ico', 'html-to-image.png', 'pictures', 'qr-generate.png', 'social-card.png'],
     ...['website-screenshot.png', 'word-to-pdf.pdf'],
   ]);
   t.deepEqual(readdirSync(join(folder, 'pictures')), readdirSync('api/site/pictures'));
