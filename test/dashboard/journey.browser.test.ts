@@ -197,7 +197,7 @@ test.serial('a new owner completes sign-up, key, call, webhook and key revocatio
   t.true(
     await page.$eval(
       '.picture',
-      (picture) => picture instanceof HTMLImageElement && picture.naturalWidth === 64,
+      (picture) => picture instanceof HTMLImageElement && picture.naturalWidth === 300,
     ),
   );
   await look();
