@@ -12,7 +12,7 @@ const OBJECT_BYTES = 4096;
 interface Waiting {
   request: IncomingMessage;
   response: ServerResponse;
-  /** What it takes of the memory for bodies while it waits. */
+  /** Its share of the memory for bodies that are being received, while it waits. */
   share?: Disposable;
 }
 

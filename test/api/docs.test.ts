@@ -496,7 +496,7 @@ const QUESTIONS: readonly (readonly [string, ...string[]])[] = [
   ['first call with curl', '/docs/quickstart'],
 ];
 
-/** Further questions, which were written down later and by somebody else. */
+/** A second set of questions, by another author. */
 const FURTHER_QUESTIONS: typeof QUESTIONS = [
   ['how do i cancel a running call', '/docs/account', '/docs/jobs', '/docs/contract'],
   ['get my money back', '/docs/billing'],

@@ -15,7 +15,7 @@ export interface Attack {
   victim(target: string): Call;
   /** The flood of long calls that this is, for one of which the victim may have to wait. */
   flood?: Flood;
-  /** What this number of its connections or requests may leave. Default: nothing. */
+  /** Bytes that the attack may leave in storage, by the number of its connections or requests. Default: none. */
   leaves?(count: number): Partial<Stored>;
   /** MB of the API process. Default: `MEMORY` of measureAttacks.ts. */
   memory?: number;

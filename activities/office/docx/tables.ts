@@ -14,7 +14,7 @@ const DEFAULT_WIDTH: Readonly<PageWidth> = { text: 9026, paper: 10_466 };
 const CELL_MARGINS = 216;
 
 interface Table {
-  /** Whether Word fits its columns to the space that there is (ECMA-376-1, 17.18.87). */
+  /** Whether Word adjusts the widths of its columns to the available space (ECMA-376-1, 17.18.87). */
   fits: boolean;
   columns: { tag: Tag; width: number }[];
   /** Factor by which its columns are made narrower. Known from its first row on. */
