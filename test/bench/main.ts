@@ -30,9 +30,11 @@ const failed: string[] = [];
 for (const [name, section] of Object.entries(sections)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const load = loadavg().map(round);
+  const began = performance.now();
   try {
     const table = await section();
-    console.log(`\n${name} (load before it: ${load.join(' ')})`);
+    const seconds = Math.round((performance.now() - began) / 1000);
+    console.log(`\n${name} (${seconds} s; load before it: ${load.join(' ')})`);
     console.table(rounded(table));
     results[name] = { load, table };
   } catch (error) {
