@@ -61,14 +61,18 @@ async function succeed(args: string[], keys?: 'own' | 'stored'): Promise<string>
   return written.out;
 }
 
-test.serial('balance and calls show the account', async (t) => {
+test.serial('balance, calls and receipt show the account', async (t) => {
   await succeed(['hash-text', '--text', 'abc']);
   t.regex(await succeed(['balance']), /^balance: 99$/m);
   t.like(JSON.parse(await succeed(['balance', '--json'])), { id: account.accountId, available: 99 });
   const [heading, row = '', ...more] = (await succeed(['calls', '--limit', '1'])).trimEnd().split('\n');
-  t.regex(heading ?? '', /^started +tool +state +charged +code$/);
-  t.regex(row, /^\S+ +hash-text +charged +1$/);
+  t.regex(heading ?? '', /^id +started +tool +state +charged +code$/);
+  t.regex(row, /^\S+ +\S+ +hash-text +charged +1$/);
   t.deepEqual(more, []);
+  const [id = ''] = row.split(' ');
+  t.regex(await succeed(['receipt', id]), /^tool: hash-text\ncredits: 1$/m);
+  t.like(JSON.parse(await succeed(['receipt', id, '--json'])), { callId: id, credits: 1 });
+  t.is(await start(['receipt', 'unknown']).code, EXIT.input.code);
   t.is(await succeed(['calls', '--json', '--state', 'refunded']), '');
 });
 
@@ -190,6 +194,7 @@ test.serial('listen posts each event, signed like a webhook', async (t) => {
   t.is((await verifyWebhook({ secret, ...delivery })).event, 'api_key.created');
   listening.stop();
   t.is(await listening.code, EXIT.interrupted.code);
+  t.is(listening.written.progress, 'Interrupted.\n');
 });
 
 test.serial('login --account gets a second key, and the page says what is signed in', async (t) => {

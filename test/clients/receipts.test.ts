@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { UtilityTools, UtilityToolsAccount } from '../../clients/typescript/src/index.ts';
 import { clientEnv } from '../../dev/host.mjs';
 import { run } from '../../dev/programs/run.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -47,6 +48,20 @@ test('the guide verifies a receipt with the TypeScript client', async (t) => {
   t.is(await run(process.execPath, [path], { env, ...LIMITS }), SHOWN);
 });
 
+test('the TypeScript client rejects what the service has not signed', async (t) => {
+  const { toolsKey, accountKey } = await makeAccount(stack, 10);
+  const { baseUrl } = stack;
+  const { requestId } = await new UtilityTools({ baseUrl, apiKey: toolsKey }).hashText({ text: 'abc' });
+  const account = new UtilityToolsAccount({ baseUrl, apiKey: accountKey });
+  const { receipt } = await account.getReceipt(requestId);
+  const { credits, ...rest } = await account.verifyReceipt(receipt);
+  t.like(rest, { requestId, tool: 'hash-text', iss: baseUrl });
+  const [header, , signature] = receipt.split('.');
+  const raised = Buffer.from(JSON.stringify({ ...rest, credits: credits + 1 })).toString('base64url');
+  for (const forged of [`${header}.${raised}.${signature}`, `${header}.${raised}.`, 'no receipt', ''])
+    await t.throwsAsync(account.verifyReceipt(forged), { message: /not genuine/ }, forged);
+});
+
 test('the guide verifies a receipt with the Python client', async (t) => {
   t.timeout(900_000);
   const { code, env } = await programOf(t, 'python');
@@ -72,4 +87,9 @@ test('the guide verifies a receipt with the Go client', async (t) => {
   await run(program, ['mod', 'edit', ...local], options);
   await writeFile(join(cwd, 'main.go'), code);
   t.is(await run(program, ['run', '.'], options), SHOWN);
+
+  const forged = code.replace('signed.JWS)', 'signed.JWS[:len(signed.JWS)-9] + "AAAAAAAAA")');
+  await writeFile(join(cwd, 'main.go'), forged);
+  await run(program, ['build', '-o', 'forged', '.'], options);
+  await t.throwsAsync(run(join(cwd, 'forged'), [], options), { message: /not genuine/ });
 });

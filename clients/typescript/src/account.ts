@@ -1,5 +1,6 @@
 import { AccountMethods } from './generated/account.ts';
 import type { AccountRequest, ClientOptions, RequestOptions } from './options.ts';
+import { openReceipt, type Receipt, type ReceiptKey } from './receipts.ts';
 import { listRows, requestOf, rowOf } from './rest.ts';
 import { createTransport, type Transport } from './transport.ts';
 
@@ -17,6 +18,18 @@ export class UtilityToolsAccount extends AccountMethods {
   async statement(options?: RequestOptions): Promise<string> {
     const request = requestOf({ method: 'GET', path: '/api/v1/account/ledger' });
     return (await this.#send({ ...request, accept: 'text/csv' }, options)).body;
+  }
+
+  /**
+   * Verifies the signature of a receipt with the keys that the service publishes, and returns what it says.
+   *
+   * @param receipt the field `receipt` of the result of `getReceipt`
+   * @throws UtilityToolsError if the receipt is not genuine
+   */
+  async verifyReceipt(receipt: string, options?: RequestOptions): Promise<Receipt> {
+    const request = { method: 'GET', path: '/.well-known/jwks.json' };
+    const { keys } = await this.read<{ keys: ReceiptKey[] }>(request, options);
+    return openReceipt(receipt, keys);
   }
 
   protected override async send(request: AccountRequest, options?: RequestOptions): Promise<void> {

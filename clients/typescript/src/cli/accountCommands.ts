@@ -67,9 +67,28 @@ export const listCalls: Subcommand = {
     if (values.json === true) return surroundings.out(rows.map(jsonOf).join(''));
     surroundings.out(
       tableOf(
-        ['started', 'tool', 'state', 'charged', 'code'],
-        rows.map((row) => [row.startedAt, row.tool, row.state, String(row.charged), row.code ?? '']),
+        ['id', 'started', 'tool', 'state', 'charged', 'code'],
+        rows.map((row) => [row.id, row.startedAt, row.tool, row.state, String(row.charged), row.code ?? '']),
       ),
     );
+  },
+};
+
+export const showReceipt: Subcommand = {
+  name: 'receipt',
+  usage: 'CALL [--json]',
+  about:
+    'Verify the signed receipt of a charged call, and show what it says. CALL is the id of the call or of its request. Needs a key ' +
+    'of scope "account".',
+  options: {},
+  operands: 1,
+  async run(values, [id = ''], surroundings) {
+    const { signal, out } = surroundings;
+    const client = await openAccount(values, surroundings);
+    const signed = await client.getReceipt(id, { signal });
+    const receipt = await client.verifyReceipt(signed.receipt, { signal });
+    if (values.json === true) return out(jsonOf({ ...receipt, ...signed }));
+    const { iss: service, iat, sub: account, ...rest } = receipt;
+    out(fieldsOf({ service, account, ...rest, signedAt: new Date(iat * 1000).toISOString() }));
   },
 };

@@ -33,7 +33,7 @@ function wordsOf(
 
 /** zsh runs the functions of bash for completion. */
 const bash = (words: readonly Words[]): string => `_utility_tools() {
-  local words="${words.map(({ name }) => name).join(' ')} --help --version"
+  local words="${words.map(({ name }) => name).join(' ')} completion --help --version"
   if [ "$COMP_CWORD" -gt 1 ]; then
     case "\${COMP_WORDS[1]}" in
 ${words.map(({ name, flags }) => `      ${name}) words="${flags.join(' ')}" ;;\n`).join('')}      *) words="" ;;

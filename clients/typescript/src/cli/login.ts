@@ -22,7 +22,7 @@ export const login: Subcommand = {
   usage: '[--account] [--base-url URL]',
   about:
     'Get an API key that you approve in the browser, and store it. It calls tools; with --account it reads the account for ' +
-    '"balance", "calls" and "listen".',
+    '"balance", "calls", "receipt" and "listen".',
   options: { account: { type: 'boolean' } },
   operands: 0,
   async run(values, _operands, { env, progress, signal }) {

@@ -11,7 +11,7 @@ import type { CallOptions } from '../options.ts';
 import { rowOf } from '../rest.ts';
 import { fileOf, type Result } from '../result.ts';
 import { createTransport } from '../transport.ts';
-import { listCalls, showBalance } from './accountCommands.ts';
+import { listCalls, showBalance, showReceipt } from './accountCommands.ts';
 import { GLOBAL_OPTIONS, type Invocation, readInvocation } from './arguments.ts';
 import { runBatch } from './batch.ts';
 import type { Command } from './command.ts';
@@ -49,6 +49,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   logout,
   showBalance,
   listCalls,
+  showReceipt,
   listJobs,
   showResult,
   cancelJob,
@@ -185,7 +186,10 @@ export async function run(args: string[], surroundings: Surroundings): Promise<n
     await runTool(command, rest, surroundings);
     return EXIT.success.code;
   } catch (error) {
-    surroundings.progress(`Error: ${explain(error)}`);
-    return EXIT[exitKindOf(error)].code;
+    const kind = exitKindOf(error);
+    // An interrupted call may be charged: its message says how to get the result.
+    const isPlain = !(error instanceof UtilityToolsError && error.idempotencyKey !== null);
+    surroundings.progress(kind === 'interrupted' && isPlain ? 'Interrupted.' : `Error: ${explain(error)}`);
+    return EXIT[kind].code;
   }
 }
