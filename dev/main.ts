@@ -8,6 +8,7 @@ import { type Env, EnvError, readEnv, VARIABLES } from '../schemas/env.ts';
 import { loadRegistry } from '../schemas/registry.ts';
 import { openStore } from '../store/mongo/mongo.ts';
 import { assertMasterKeys } from '../store/secrets/masterKeys.ts';
+import { arePacked, packClients } from './clients/pack.ts';
 import { type DemoFile, readDemoFile, writeDemoFile } from './demo-file.ts';
 import { serviceEnv } from './host.mjs';
 import { acquireLock } from './lock.mjs';
@@ -131,6 +132,18 @@ async function checkMasterKeys(mongodbUri: string, keyring: Keyring): Promise<vo
   }
 }
 
+/** Packs the clients that the API serves, unless that has been done. A failure ends nothing: all else works without them. */
+async function offerClients(folder: string, signal: AbortSignal): Promise<void> {
+  try {
+    if (await arePacked(folder)) return;
+    await packClients(folder, { python: 'python3', isIsolated: true, signal });
+  } catch (error) {
+    if (signal.aborted) return;
+    const reason = error instanceof Error ? error.message : error;
+    log(`Warning: Not all clients could be packed (${reason}). "npm run clients" tries again.`);
+  }
+}
+
 async function main(signal: AbortSignal): Promise<void> {
   const env = readEnv();
   await using owned = new AsyncDisposableStack();
@@ -192,7 +205,9 @@ async function main(signal: AbortSignal): Promise<void> {
   await writeDemoFile(env.DATA_DIR, demo);
   printSummary(demo, await exampleCommand(baseUrl, demo.apiKey));
   log(`ready: ${baseUrl}`);
+  const offered = offerClients(join(env.DATA_DIR, 'clients'), signal);
   if (!signal.aborted) await once(signal, 'abort');
+  await offered;
 }
 
 const signal = stopSignal(() => {

@@ -1,14 +1,15 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { AbortedError, UtilityTools } from '../../clients/typescript/src/index.ts';
+import { arePacked } from '../../dev/clients/pack.ts';
 import { machineEnv } from '../../dev/host.mjs';
 import { generateSigningSecret, signatureHeaders } from '../../schemas/webhookSignature.ts';
 import { makeAccount, type TestAccount, withStore } from '../helpers/account.ts';
@@ -186,6 +187,19 @@ test.serial(
     t.regex(unsaved.stderr, /--idempotency-key \S+ within 24 hours/);
   },
 );
+
+test.serial('clients count as packed if no file of theirs is newer', async (t) => {
+  t.timeout(900_000);
+  const { whl } = await packed(t);
+  const folderOfStack = join(stack.dataDir, 'clients');
+  t.true(await arePacked(folderOfStack));
+  const wheel = join(folderOfStack, basename(whl));
+  await utimes(wheel, 0, 0);
+  t.false(await arePacked(folderOfStack));
+  await utimes(wheel, new Date(), new Date());
+  t.true(await arePacked(folderOfStack));
+  t.false(await arePacked(join(folder, 'missing')));
+});
 
 test.serial('the wheel of the Python client works in an empty environment, with its types', async (t) => {
   t.timeout(900_000);
