@@ -111,7 +111,7 @@ export const EVENTS = {
     example: { balance: 1250, amount: 1000, source: 'purchase', reference: 'pi_3MtwBwLkdIwHu7ix28a3tqPa' },
   },
   'api_key.created': {
-    summary: 'An API key was created, or a client was connected by OAuth.',
+    summary: 'An API key was created, or an app was connected.',
     data: apiKey,
     example: apiKeyExample,
   },
@@ -126,7 +126,7 @@ export const EVENTS = {
     example: apiKeyExample,
   },
   'api_key.revoked': {
-    summary: 'An API key, or the connection of a client, was revoked.',
+    summary: 'An API key, or the connection of an app, was revoked.',
     data: apiKey,
     example: apiKeyExample,
   },

@@ -105,7 +105,7 @@ test('the dashboard shows refused requests, finds them by id, counts them and na
     new RegExp(`${requestId} is one of these`),
   );
   const overview = mainText(await pageOf(t, await owner.get('')));
-  t.regex(overview, /1 request was refused in the last 24 hours: 1 × invalid_input\. Show why/);
+  t.regex(overview, /1 request was refused in the last 24 hours: 1 × Invalid input\. Show why/);
   t.regex(overview, /Calls by day \(UTC\) 0 calls and 1 refused request/);
   // The page of another owner does not have it.
   const other = await newOwner(stack);
@@ -134,7 +134,7 @@ test('the overview names keys that have spent 80 % or all of a budget', async (t
   }
   const text = mainText(await pageOf(t, await owner.get('')));
   t.regex(text, /The key high has spent 80 of 100 credits per month\./);
-  t.regex(text, /The key full has used up its budget of 100 credits per month\./);
+  t.regex(text, /The key full has used up its budget of 100 credits per month\..* Raise the budget/);
   t.notRegex(text, /The key low has/);
 });
 

@@ -101,7 +101,7 @@ test('a call is found by its ids, and explained', async (t) => {
   const refunded = await find(bad.headers.get('x-request-id') ?? '');
   t.regex(
     mainText(refunded),
-    /nothing was charged\. Tool qr-generate .* Charged 0 credits .*What went wrong/,
+    /nothing was charged\. Tool qr-generate .* Charged 0 credits .*What went wrong Invalid input\. The input does not match what the tool accepts/,
   );
   t.true(linksOf(refunded).includes(`/docs/errors#${code}`));
 

@@ -235,7 +235,7 @@ test("an account's page shows operators its keys, calls, ledger, grants, webhook
     /http:\/\/localhost:3999\/shop active 0 of 20/,
   ])
     t.regex(shown, words);
-  t.true(rowsOf(page).some((row) => /charge ?hash-text -1 29/.test(row)));
+  t.true(rowsOf(page).some((row) => /charge ?hash-text −1 29/.test(row)));
   t.true(linksOf(page).includes(`/dashboard/operator/calls/${call?._id}`));
   t.deepEqual(brokenAnchors(page), []);
 });
@@ -294,7 +294,7 @@ test('operators page through the lists of an account and see who adjusted its cr
       next = linksOf(shown).find((href) => href.includes('cursor='));
     }
     t.is(new Set(rows.filter((row) => words.test(row))).size, 27, rows.join('\n'));
-    const own = rows.filter((row) => row.includes(' -2 ')).join();
+    const own = rows.filter((row) => row.includes(' −2 ')).join();
     t.true(own.includes(operator.email) && own.includes(userId), own);
   }
   t.is((await operator.get(`${path}/grants?cursor=zzz`)).status, 422);

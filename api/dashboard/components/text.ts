@@ -5,6 +5,10 @@ const NUMBER = new Intl.NumberFormat('en');
 /** 1234567 as 1,234,567. */
 export const number = (value: number): string => NUMBER.format(value);
 
+/** An amount with its sign, such as `+25`; a negative one has a minus sign instead of a hyphen. */
+export const signed = (amount: number): string =>
+  amount === 0 ? '0' : `${amount > 0 ? '+' : '−'}${number(Math.abs(amount))}`;
+
 /** `1 call`, `2 calls`. */
 export const count = (value: number, one: string, many = `${one}s`): string =>
   `${number(value)} ${value === 1 ? one : many}`;

@@ -4,7 +4,7 @@ import type { GrantDoc, GrantOperator } from '../../../../store/accounts/account
 import type { NoticeDoc } from '../../../../store/webhooks/webhookDocs.ts';
 import { stateBadge as keyState, scopeOf } from '../../components/keyState.ts';
 import { table } from '../../components/table.ts';
-import { copyable, count, moment, number, typed } from '../../components/text.ts';
+import { copyable, count, moment, number, signed, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { OUTCOME_COLUMNS } from '../../pages/calls/columns.ts';
 import { failuresOf, stateBadge as webhookState } from '../../pages/webhooks/listView.ts';
@@ -16,8 +16,6 @@ import { accountPath, operatorCallPath } from '../paths.ts';
 export type OperatorEmails = ReadonlyMap<string, string>;
 
 const NAMED = { isNamed: true };
-
-const signed = (amount: number): string => (amount > 0 ? `+${number(amount)}` : number(amount));
 
 /** Shows the operator who made an adjustment, or that it was made at the command line. */
 function operatorCell(operator: GrantOperator | undefined, emails: OperatorEmails): Html | string {

@@ -25,7 +25,9 @@ const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(state, TON
 
 export const outcome = ({ state, code }: CallRow): Html =>
   html`${stateBadge({ state })}${
-    code === null ? null : html` <a href="/docs/errors#${code}"><code>${code}</code></a>`
+    code === null
+      ? null
+      : html`${isErrorCode(code) ? ` ${ERRORS[code].title}` : null} <a href="/docs/errors#${code}"><code>${code}</code></a>`
   }`;
 
 interface CallPage {
@@ -65,11 +67,19 @@ function cancelNews({ state, code }: CallRow, wasSent: boolean): string {
     : 'The call had failed before it could be cancelled.';
 }
 
+/** Faults of the input, which this page does not have. */
+const FAULTY = html`<p><strong>${ERRORS.invalid_input.title}.</strong> The input does not match what the tool accepts. The response to the call,
+or the page of its job or row, names the fields.</p>`;
+
 function errorOf(code: string): Html | null {
   if (!isErrorCode(code)) return null;
   return html`<h2>What went wrong</h2>
-<p><strong>${ERRORS[code].title}.</strong> ${prose(ERRORS[code].detail)}</p>
-${remedyOf(code)}
+${
+  code === 'invalid_input'
+    ? FAULTY
+    : html`<p><strong>${ERRORS[code].title}.</strong> ${prose(ERRORS[code].detail)}</p>
+${remedyOf(code)}`
+}
 <p><a href="/docs/errors#${code}">About <code>${code}</code></a></p>`;
 }
 

@@ -123,6 +123,8 @@ ${refusalTable(refusals, 'Requests that did not become a call, newest first')}</
 /** The calls of an account, with a filter. */
 export function callsPage(page: CallsPage): string {
   const { viewer, calls, cursor, query, unknownId } = page;
+  // The heading above the calls, which the refused requests require, is their name.
+  const hasHeading = (page.refusals ?? []).length > 0;
   const asked = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
   const nothing =
     Object.keys(asked).length > 0
@@ -145,7 +147,7 @@ export function callsPage(page: CallsPage): string {
 ${findForm(unknownId)}
 ${filterForm(page)}
 ${refusedList(page.refusals ?? [])}
-${calls.items.length === 0 ? empty(nothing) : callTable(calls.items)}
+${calls.items.length === 0 ? empty(nothing) : callTable(calls.items, undefined, hasHeading)}
 ${pager({ path: CALLS_PATH, query: asked, cursor, nextCursor: calls.nextCursor })}
 ${keepingForm(viewer, page.contentsNews)}`,
   });

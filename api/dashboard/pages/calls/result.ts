@@ -99,12 +99,14 @@ function fileView(tool: ToolDefinition, output: Record<string, unknown>) {
 export function resultView(tool: ToolDefinition, output: Record<string, unknown>): Html {
   const file = fileView(tool, output);
   const fields = Object.entries(output).filter(([name]) => file === null || name !== tool.raw?.data);
+  // Beside a file, fields without a value are those that were not asked for.
+  const shown = fields.filter(([, value]) => file === null || value !== null);
   const json = JSON.stringify(Object.fromEntries(fields), null, 2);
   const address = `data:application/json;base64,${Buffer.from(json).toString('base64')}`;
   return html`${file?.picture ?? null}
 <div class="actions">${file?.link ?? null}${saveLink(address, `${tool.name}.json`)}</div>
 <dl class="result">
-${fields.map(
+${shown.map(
   ([name, value]) => html`<div><dt>${name}</dt> <dd>${valueView(name, value)}</dd></div>
 `,
 )}</dl>

@@ -60,11 +60,11 @@ const ABILITIES: Readonly<Record<DeviceOrigin['scope'], string>> = {
 
 /** What is signed in. The program states the name of the machine itself. */
 const facts = ({ device, address, startedAt, scope }: DeviceOrigin): Html => html`<dl class="facts">
-<dt>Program</dt><dd><code>utility-tools</code></dd>
-<dt>Machine</dt><dd>${device === '' ? 'not stated' : typed(device)}</dd>
-<dt>Client address</dt><dd>${address}</dd>
-<dt>Started</dt><dd>${moment(startedAt.toISOString())}</dd>
-<dt>Key for</dt><dd>${scope === 'tools' ? 'calling tools' : 'managing the account'}</dd>
+<div><dt>Program</dt> <dd><code>utility-tools</code></dd></div>
+<div><dt>Machine</dt> <dd>${device === '' ? 'not stated' : typed(device)}</dd></div>
+<div><dt>Client address</dt> <dd>${address}</dd></div>
+<div><dt>Started</dt> <dd>${moment(startedAt.toISOString())}</dd></div>
+<div><dt>Key for</dt> <dd>${scope === 'tools' ? 'calling tools' : 'managing the account'}</dd></div>
 </dl>`;
 
 /** Asks the owner whether the command may get an API key, and with which limits. */

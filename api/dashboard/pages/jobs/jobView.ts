@@ -41,7 +41,7 @@ const STATES: Record<JobState, string> = {
 function errorView(error: ServiceError, keyId: string | null): Html {
   const { code, detail, members } = error;
   return html`<h2>What went wrong</h2>
-<p><strong>${ERRORS[code].title}.</strong> ${prose(detail)}</p>
+<p><strong>${ERRORS[code].title}.</strong> ${prose(members.errors === undefined ? detail : detail.replace(' "errors" lists the faults.', ''))}</p>
 ${
   members.errors === undefined
     ? null

@@ -99,7 +99,7 @@ ${confirmation({
 function changeForm({ viewer, row, draft, toolNames, ...page }: KeyPage): Html {
   const fields = { draft, failure: page.failure ?? null };
   const isForTools = row.scopes[0] === 'tools';
-  return html`<h2>Name and limits</h2>
+  return html`<h2 id="limits">Name and limits</h2>
 ${postForm({
   action: `${keyPath(row)}/change`,
   viewer,

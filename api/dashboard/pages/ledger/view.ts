@@ -5,7 +5,7 @@ import { alert, empty, notice } from '../../components/alert.ts';
 import { actionButton } from '../../components/form.ts';
 import { pager } from '../../components/pager.ts';
 import { table } from '../../components/table.ts';
-import { count, moment, number, typed } from '../../components/text.ts';
+import { count, moment, number, signed, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
@@ -25,9 +25,6 @@ interface LedgerPage {
 
 export const LEDGER_PATH = '/dashboard/ledger';
 export const AUDIT_PATH = `${LEDGER_PATH}/recompute`;
-
-/** An amount with its sign, such as `+25`; a negative one has a minus sign instead of a hyphen. */
-const signed = (amount: number): string => (amount > 0 ? `+${number(amount)}` : `−${number(-amount)}`);
 
 function reason({ tool, reference, byOperator }: LedgerLine): Html | null {
   if (tool !== null) return html`<a href="/dashboard/tools/${tool}">${tool}</a>`;

@@ -1,4 +1,5 @@
 import type { AccountRow, KeyRow, RefusalRow } from '../../../../schemas/accountRows.ts';
+import { ERRORS, isErrorCode } from '../../../../schemas/errors.ts';
 import { MAX_FAILURES } from '../../../../schemas/webhookLimits.ts';
 import type { WebhookRow } from '../../../../schemas/webhookRows.ts';
 import type { AutoTopUpDoc } from '../../../../store/billing/topUpRunDocs.ts';
@@ -7,6 +8,7 @@ import { reachedShare } from '../../../calls/attention.ts';
 import { icon } from '../../components/icons.ts';
 import { count, moment, number, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
+import { keyPath } from '../keys/keyView.ts';
 import { REFUSED_PATH } from '../refused/view.ts';
 
 /** Conditions that can need the owner's attention. */
@@ -53,6 +55,8 @@ const endpointItems = ({ endpoints }: Attention): Html[] =>
 ${MAX_FAILURES} it is disabled.`;
     });
 
+const keyLink = (key: KeyRow): Html => html`<a href="${keyPath(key)}">${typed(key.name)}</a>`;
+
 const keyItems = ({ keys, now }: Attention): Html[] =>
   keys
     .filter(({ revokedAt, expiresAt }) => {
@@ -60,8 +64,8 @@ const keyItems = ({ keys, now }: Attention): Html[] =>
       return revokedAt === null && left > 0 && left < EXPIRY_MS;
     })
     .map(
-      ({ name, expiresAt }) =>
-        html`The key <a href="/dashboard/keys">${typed(name)}</a> expires on ${moment(expiresAt)}.`,
+      (key) =>
+        html`The key ${keyLink(key)} expires on ${moment(key.expiresAt)}. Its calls are refused then, unless you set a later day.`,
     );
 
 /** Codes that an item names. */
@@ -79,7 +83,7 @@ function refusedItem({ refusals, now }: Attention): Html[] {
     .slice(0, NAMED_CODES)
     .map(
       ({ code, requests }, index) =>
-        html`${index === 0 ? null : ', '}${number(requests)} × <code>${code}</code>`,
+        html`${index === 0 ? null : ', '}${number(requests)} × ${isErrorCode(code) ? ERRORS[code].title : code}`,
     );
   const others = byCode.length > NAMED_CODES ? ' and others' : '';
   return [
@@ -95,7 +99,8 @@ const budgetItems = ({ keys, now }: Attention): Html[] =>
         revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > now.getTime()),
     )
     .flatMap((key) => {
-      const link = html`<a href="/dashboard/keys/${encodeURIComponent(key.id)}">${typed(key.name)}</a>`;
+      const link = keyLink(key);
+      const raise = html`<a href="${keyPath(key)}#limits">Raise the budget</a>`;
       return (
         [
           ['day', key.spentToday, key.dailyBudget],
@@ -106,9 +111,11 @@ const budgetItems = ({ keys, now }: Attention): Html[] =>
         if (share === null || budget === null) return [];
         return share === 100
           ? [
-              html`The key ${link} has used up its budget of ${count(budget, 'credit')} per ${period}. Its calls are refused until the next ${period}.`,
+              html`The key ${link} has used up its budget of ${count(budget, 'credit')} per ${period}. Its calls are refused until the next ${period}. ${raise}`,
             ]
-          : [html`The key ${link} has spent ${number(spent)} of ${count(budget, 'credit')} per ${period}.`];
+          : [
+              html`The key ${link} has spent ${number(spent)} of ${count(budget, 'credit')} per ${period}. ${raise}`,
+            ];
       });
     });
 

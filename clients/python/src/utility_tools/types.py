@@ -2521,7 +2521,7 @@ class ApiKeyCreatedEventData(TypedDict):
 
 
 class ApiKeyCreatedEvent(TypedDict):
-    """An API key was created, or a client was connected by OAuth."""
+    """An API key was created, or an app was connected."""
 
     id: str
     """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""
@@ -2584,7 +2584,7 @@ class ApiKeyRevokedEventData(TypedDict):
 
 
 class ApiKeyRevokedEvent(TypedDict):
-    """An API key, or the connection of a client, was revoked."""
+    """An API key, or the connection of an app, was revoked."""
 
     id: str
     """Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of tests begin with `evt_test_`."""

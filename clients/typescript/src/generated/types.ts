@@ -2921,7 +2921,7 @@ export interface CreditsGrantedEvent {
   };
 }
 
-/** An API key was created, or a client was connected by OAuth. */
+/** An API key was created, or an app was connected. */
 export interface ApiKeyCreatedEvent {
   /**
    * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
@@ -2984,7 +2984,7 @@ export interface ApiKeyRotatedEvent {
   };
 }
 
-/** An API key, or the connection of a client, was revoked. */
+/** An API key, or the connection of an app, was revoked. */
 export interface ApiKeyRevokedEvent {
   /**
    * Id of the event, the same on every attempt. Ignore an id that you have processed already. The ids of
