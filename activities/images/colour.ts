@@ -12,7 +12,7 @@ const SIZES: Readonly<Record<string, number>> = { cICP: 4, mDCV: 24, cLLI: 8, sR
 /** Returns the colour chunks of a PNG that readers obey: the first of each type, if it is valid. */
 export function readColourChunks(png: Buffer): ColourChunk[] {
   const found = new Map<string, Buffer>();
-  for (const chunk of pngHead(png)) {
+  for (const chunk of pngHead(png, 'PLTE')) {
     const { type, data } = chunk;
     if (!found.has(type) && data.length === SIZES[type] && isIntact(png, chunk)) found.set(type, data);
   }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { jpegSegments } from './jpegSegments.ts';
-import { pngChunks } from './pngChunks.ts';
+import { pngHead } from './pngChunks.ts';
 
 /** Properties of an image, read without decoding it. */
 export interface ImageHeader {
@@ -47,8 +47,7 @@ function readPng(bytes: Buffer): Size | null {
 
 /** Whether an acTL chunk before the first IDAT declares several frames (PNG, Third Edition, 11.3.4.1). */
 function isAnimatedPng(bytes: Buffer): boolean {
-  for (const { type, data } of pngChunks(bytes)) {
-    if (type === 'IDAT') return false;
+  for (const { type, data } of pngHead(bytes)) {
     if (type === 'acTL' && data.length >= 4) return data.readUInt32BE(0) > 1;
   }
   return false;

@@ -24,10 +24,10 @@ export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
   }
 }
 
-/** Yields the chunks before the image data, which describe how to show it. */
-export function* pngHead(bytes: Buffer): Generator<PngChunk> {
+/** Yields the chunks before the image data, which describe how to show it. @param end type of the chunk that ends them */
+export function* pngHead(bytes: Buffer, end: 'PLTE' | 'IDAT' = 'IDAT'): Generator<PngChunk> {
   for (const chunk of pngChunks(bytes)) {
-    if (chunk.type === 'PLTE' || chunk.type === 'IDAT') return;
+    if (chunk.type === end || chunk.type === 'IDAT') return;
     yield chunk;
   }
 }

@@ -119,6 +119,10 @@ for (const [tool, body] of TOOLS) {
     t.is(await densityOf(await make(bare)), null);
     const oblong = withChunk(bare, 'pHYs', Buffer.concat([words(2, 1), Buffer.from([0])]));
     t.is(await densityOf(await make(oblong)), `${words(2, 1).toString('hex')}00`);
+    // libpng writes the density after the palette.
+    const indexed = await png.clone().png({ palette: true }).withMetadata({ density: 300 }).toBuffer();
+    t.true(indexed.indexOf('pHYs') > indexed.indexOf('PLTE'));
+    t.is(await densityOf(await make(indexed)), `${per300}01`);
     const turned = { orientation: 6, density: 300 };
     t.is(await densityOf(await make(await png.clone().withMetadata(turned).toBuffer())), `${per300}01`);
 
