@@ -78,7 +78,7 @@ FORMATS = {
 # The prefixes by which LibreOffice's service for numbers as words knows their kinds.
 WORDS = {"cardtext": "", "ordtext": "ordinal ", "ordinal": "ordinal-number "}
 LETTERS = {"": str, "caps": str.title, "firstcap": lambda text: text[:1].upper() + text[1:], "upper": str.upper}
-MARK = re.compile(r"_pages (?P<of>PAGE|SECTION|NUMPAGES|SECTIONPAGES) (?P<offset>-?\d+) (?P<format>[\w ]*)")
+MARK = re.compile(r"_pages (?P<of>PAGE|SECTION|NUMPAGES|SECTIONPAGES) (?P<offset>-?\d+) (?P<starts>[-\d,]+) (?P<format>[\w ]*)")
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -415,7 +415,8 @@ def show_page_numbers(document, pdf):
         else:
             style = anchor.PageStyleName
             if mark["of"] == "SECTION":
-                number = offset or [*sections, style].index(style) + 1
+                index, starts = [*sections, style].index(style), re.findall(r"\d+", mark["starts"])
+                number = offset or int(starts[index] if index < len(starts) else index + 1)
             else:
                 number = offset + (pages if mark["of"] == "NUMPAGES" else sections.get(style, pages))
             anchor.setString(format_number(number, mark["format"], anchor.CharLocale))

@@ -19,8 +19,9 @@ const PARAGRAPHS = new Set(['text:p', 'text:h']);
 /** Reads the text that an OpenDocument text shows, from its content.xml. */
 export function readOdt(xml: string): SourceText {
   const result: SourceText = { sure: [], loose: [] };
-  /** Names of styles whose text is hidden. */
+  /** Names of styles whose text is hidden, and of those of rows of fixed height, which cut text off. */
   const hidden = new Set<string>();
+  const fixed = new Set<string>();
   const path: { skipped: boolean; loose: boolean; isParagraph: boolean; text: string }[] = [];
   let style = '';
   let body = false;
@@ -29,6 +30,13 @@ export function readOdt(xml: string): SourceText {
     if (name === 'office:text') body = true;
     if (name === 'style:style') style = attributes['style:name'] ?? '';
     if (name === 'style:text-properties' && attributes['text:display'] === 'none') hidden.add(style);
+    if (name === 'style:table-row-properties' && attributes['style:row-height'] !== undefined)
+      fixed.add(style);
+    // A text box with a least height grows with its text, unless the text continues in another one.
+    const isFixedBox =
+      name === 'draw:text-box' &&
+      (attributes['fo:min-height'] === undefined || attributes['draw:chain-next-name'] !== undefined);
+    const isFixedRow = name === 'table:table-row' && fixed.has(attributes['table:style-name'] ?? '');
     const parent = path.at(-1);
     const isHidden =
       SKIPPED.has(name) ||
@@ -37,7 +45,7 @@ export function readOdt(xml: string): SourceText {
       attributes['table:visibility'] === 'collapse';
     path.push({
       skipped: (parent?.skipped ?? false) || isHidden,
-      loose: (parent?.loose ?? false) || name === 'draw:text-box' || name === 'draw:custom-shape',
+      loose: (parent?.loose ?? false) || isFixedBox || isFixedRow || name === 'draw:custom-shape',
       isParagraph: PARAGRAPHS.has(name),
       text: '',
     });

@@ -70,8 +70,11 @@ export function readRtf(bytes: Buffer): RtfContent {
     }
   };
   const groups: Group[] = [{ ...OUTERMOST }];
-  let text = '';
+  const text = { sure: '', loose: '' };
   let field = '';
+  /** Whether the row has a fixed height, which cuts text off, and whether the paragraph is in it. */
+  let isFixedRow = false;
+  let isInTable = false;
   /** Names in the font table by number, and the number of the font that is being read. */
   const fonts = new Map<string, string>();
   const used = new Set<string>();
@@ -83,7 +86,8 @@ export function readRtf(bytes: Buffer): RtfContent {
     const group = groups.at(-1);
     if (group?.isInstruction) field += piece;
     else if (group?.isFontTable && !group.skipped) fonts.set(font, (fonts.get(font) ?? '') + piece);
-    else if (group !== undefined && !group.skipped && !group.hidden) text += piece;
+    else if (group !== undefined && !group.skipped && !group.hidden)
+      text[isFixedRow && isInTable ? 'loose' : 'sure'] += piece;
   };
 
   function onWord(word: string, argument: string | undefined): void {
@@ -93,6 +97,10 @@ export function readRtf(bytes: Buffer): RtfContent {
     else if (isStart && SKIPPED.has(word)) group.skipped = true;
     if (word === 'f' && group.isFontTable) font = argument ?? '0';
     else if (word === 'f') used.add(argument ?? '0');
+    if (word === 'trowd') isFixedRow = false;
+    else if (word === 'trrh') isFixedRow = Number(argument) < 0;
+    else if (word === 'pard') isInTable = false;
+    else if (word === 'intbl') isInTable = true;
     if (word === 'fldinst') {
       group.isInstruction = true;
       field = '';
@@ -136,7 +144,10 @@ export function readRtf(bytes: Buffer): RtfContent {
     }
     isStart = false;
   }
-  const sure = text.split('\n').filter((line) => line.trim() !== '');
+  const linesOf = (lines: string) => lines.split('\n').filter((line) => line.trim() !== '');
   const families = [...used].flatMap((number) => fonts.get(number)?.split(';')[0]?.trim() ?? []);
-  return { text: { sure, loose: [] }, families: [...new Set(families)].sort() };
+  return {
+    text: { sure: linesOf(text.sure), loose: linesOf(text.loose) },
+    families: [...new Set(families)].sort(),
+  };
 }

@@ -14,8 +14,9 @@ export default defineTool({
     'a separate LibreOffice process that can access neither the network nor other files: macros do not run, and images, texts, ' +
     'objects and templates outside the document are left out. The words of the PDF are compared with those that the document ' +
     'shows; if the PDF would lack some, the document is `unsupported_source`, except `.doc`, whose text is not read. Page numbers and ' +
-    'numbers of pages are those of the PDF; in `.docx` also the number of pages of a section, and the sum of one of these and a number. Other ' +
-    'fields of Word documents show the result that Word stored, also conditions on a page number. Fields with the path of the document show its file ' +
+    'numbers of pages are those of the PDF; in `.docx` also the number of pages of a section, the sum of one of these and a number, and ' +
+    'the number of a section, which in headers and footers is that of the last one that began a page. Other fields of Word ' +
+    'documents show the result that Word stored, also conditions on a page number. Fields with the path of the document show its file ' +
     'name. Comments are left out. Missing fonts are replaced by fonts of the same ' +
     'widths where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe UI, Consolas and ' +
     'others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts` lists them. A PDF that makes the response larger ' +
@@ -55,7 +56,7 @@ export default defineTool({
             type: 'integer',
             minimum: 0,
             description:
-              'Number of further words that were not found: in text boxes and cells of fixed height, which can cut text off, in formulas, and in scripts whose letters a PDF has in another order.',
+              'Number of further words that were not found: in text boxes, frames and rows of fixed height, after their first letters, because Word cuts off what does not fit; in content controls with data or a placeholder; and in scripts whose letters a PDF has in another order.',
           },
         },
         required: ['words', 'uncertainWords'],

@@ -27,6 +27,19 @@ async function changedBody(body: string): Promise<string | null> {
   return /<w:body>(.*)<\/w:body>/s.exec(xml)?.[1] ?? '';
 }
 
+const fixedRow = (height: number, content: string) =>
+  `<w:tbl><w:tr><w:trPr><w:trHeight w:val="${height}" w:hRule="exact"/></w:trPr><w:tc>${paragraph(content)}</w:tc></w:tr></w:tbl>`;
+const BOX_TEXT = `<w:txbxContent>${paragraph(run('long text'))}${paragraph(run('more'))}</w:txbxContent>`;
+/** @param height in points @param fit how the box adapts to its text */
+const textBox = (height: number, fit: string) =>
+  paragraph(
+    `<w:r><w:drawing><wps:wsp xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><wps:spPr><a:xfrm><a:ext cx="1270000" cy="${12_700 * height}"/></a:xfrm></wps:spPr><wps:txbx>${BOX_TEXT}</wps:txbx><wps:bodyPr>${fit}</wps:bodyPr></wps:wsp></w:drawing></w:r>`,
+  );
+const vmlBox = (height: string, style: string) =>
+  paragraph(
+    `<w:r><w:pict><v:shape style="position:absolute;width:100pt;height:${height}"><v:textbox style="${style}">${BOX_TEXT}</v:textbox></v:shape></w:pict></w:r>`,
+  );
+
 const MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"';
 const SHOWN: [what: string, body: string, shown: string[]][] = [
   ['runs of a paragraph', paragraph(run('One '), run('two')), ['One two']],
@@ -79,16 +92,70 @@ const SHOWN: [what: string, body: string, shown: string[]][] = [
     ),
     ['seen'],
   ],
+  ['the first letters in a row of fixed height', fixedRow(400, run('long text')), ['long']],
+  ['nothing in a row that is lower than a line', fixedRow(200, run('cut')), []],
   [
-    'a cell of fixed height',
-    `<w:tbl><w:tr><w:trPr><w:trHeight w:val="20" w:hRule="exact"/></w:trPr><w:tc>${paragraph(run('cut'))}</w:tc></w:tr></w:tbl>`,
+    'the first letters in a row that is low for large letters',
+    fixedRow(400, run('cut', '<w:rPr><w:sz w:val="36"/></w:rPr>')),
     [],
+  ],
+  [
+    'nothing of a cell that continues the one above',
+    `<w:tbl><w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr>${paragraph(run('old'))}</w:tc></w:tr></w:tbl>`,
+    [],
+  ],
+  ['a text box that grows with its text', textBox(20, '<a:spAutoFit/>'), ['long text', 'more']],
+  ['the first letters in a text box of fixed height', textBox(40, ''), ['long']],
+  ['nothing in a text box that is lower than a line', textBox(20, ''), []],
+  ['no letters that are drawings', textBox(40, '<a:prstTxWarp prst="textArchUp"/><a:spAutoFit/>'), []],
+  ['a VML text box that grows', vmlBox('20pt', 'mso-fit-shape-to-text:t'), ['long text', 'more']],
+  ['the first letters in a VML text box', vmlBox('1in', ''), ['long']],
+  [
+    'the parts of a formula',
+    `<w:p><m:oMath><m:sSup><m:e><m:r><m:t>speed</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup><m:phant><m:e><m:r><m:t>no</m:t></m:r></m:e></m:phant></m:oMath></w:p>`,
+    ['speed 2'],
   ],
 ];
 for (const [what, body, shown] of SHOWN)
   test(`the text that a document shows: ${what}`, async (t) => {
-    t.deepEqual(await sureOf(body), shown);
+    const sure = await sureOf(body);
+    t.deepEqual(
+      sure?.map((it) => it.replaceAll(/ +/g, ' ').trim()),
+      shown.map((it) => it.trim()),
+    );
   });
+
+test('the text that a document shows: headers and footers of the first pages of sections', async (t) => {
+  const names = ['title', 'other', 'second', 'last'];
+  const parts = names.map((name) => ({
+    name: `word/${name}.xml`,
+    relation: 'header',
+    contentType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.header+xml',
+    data: `<w:hdr xmlns:w="${WORD}">${paragraph(run(name))}</w:hdr>`,
+  }));
+  const reference = (type: string, id: number) => `<w:headerReference w:type="${type}" r:id="p${id}"/>`;
+  const section = (content: string) => `<w:sectPr>${content}</w:sectPr>`;
+  const ended = (content: string) => `<w:p><w:pPr>${section(content)}</w:pPr></w:p>`;
+  const shown = async (body: string) => {
+    const { text } = await prepareDocument({
+      bytes: makeDocx({ body: paragraph(run('Body')) + body, parts }),
+    });
+    return text?.sure.slice(1);
+  };
+  const titled = `${reference('first', 0)}${reference('default', 1)}<w:titlePg/>`;
+  t.deepEqual(await shown(section(titled)), ['title']);
+  t.deepEqual(await shown(section(titled.replace('<w:titlePg/>', ''))), ['other']);
+  t.deepEqual(await shown(ended(titled) + section(reference('default', 2))), ['title', 'second']);
+  t.deepEqual(
+    await shown(ended(titled) + section('')),
+    ['title', 'other'],
+    'it has the header of the first one',
+  );
+  const continuous = '<w:type w:val="continuous"/>';
+  t.deepEqual(await shown(ended(titled) + section(reference('default', 3) + continuous)), ['title']);
+  const before = `<w:sectPrChange>${section(continuous)}</w:sectPrChange>`;
+  t.deepEqual(await shown(ended(titled) + section(reference('default', 3) + before)), ['title', 'last']);
+});
 
 test('other prefixes of namespaces are understood', async (t) => {
   const word = 'http://purl.oclc.org/ooxml/wordprocessingml/main';
@@ -184,6 +251,24 @@ test('texts of RTF and OpenDocument are read', async (t) => {
     '<text:p>one<text:s/>two<office:annotation><text:p>note</text:p></office:annotation></text:p>',
   );
   t.deepEqual((await prepareDocument({ bytes: odt })).text?.sure, ['one two']);
+});
+
+test('text that a row or a text box of fixed height can cut off is not certain to be shown', async (t) => {
+  const textOf = async (bytes: Buffer) => (await prepareDocument({ bytes })).text;
+  const row = (height: number, text: string) =>
+    `\\trowd\\trrh${height}\\cellx4000\\pard\\intbl ${text}\\cell\\row`;
+  const rtf = `{\\rtf1 ${row(-400, 'cut')}${row(400, 'kept')}\\pard after\\par}`;
+  t.deepEqual(await textOf(Buffer.from(rtf)), { sure: ['kept', 'after'], loose: ['cut'] });
+  const style = (name: string, height: string) =>
+    `<style:style style:name="${name}" style:family="table-row"><style:table-row-properties style:${height}="1cm"/></style:style>`;
+  const styles = `<office:automatic-styles>${style('a', 'row-height')}${style('b', 'min-row-height')}</office:automatic-styles>`;
+  const cell = (name: string, text: string) =>
+    `<table:table-row table:style-name="${name}"><table:table-cell><text:p>${text}</text:p></table:table-cell></table:table-row>`;
+  const box = (attribute: string, text: string) =>
+    `<draw:frame><draw:text-box ${attribute}><text:p>${text}</text:p></draw:text-box></draw:frame>`;
+  const boxes = box('fo:min-height="1cm"', 'grows') + box('', 'fixed');
+  const body = `<table:table>${cell('a', 'cut')}${cell('b', 'kept')}</table:table>${boxes}`;
+  t.deepEqual(await textOf(makeOdt(body, styles)), { sure: ['kept', 'grows'], loose: ['cut', 'fixed'] });
 });
 
 test('an OpenDocument text whose archive lacks the type gets it', async (t) => {

@@ -309,6 +309,17 @@ test.serial('the number of pages of a section is that of the section of its head
   t.is(letters, '[2]One[2]Two[1]Three');
 });
 
+test.serial('the number of a section in a header counts sections that begin within a page', async (t) => {
+  const number = `<w:p>${run('[')}<w:fldSimple w:instr="SECTION">${run('99')}</w:fldSimple>${run(']')}</w:p>`;
+  const ended = (content: string) => `<w:p><w:pPr>${section(content)}</w:pPr></w:p>`;
+  const continuous = '<w:type w:val="continuous"/>';
+  const bytes = makeDocx({
+    body: `${paragraph('One')}${ended('<w:headerReference w:type="default" r:id="p0"/>')}${paragraph('Two')}${ended('')}${paragraph('Three')}${ended(continuous)}${paragraph('Four')}${section('')}`,
+    parts: [running('header', number)],
+  });
+  t.is((await convert(bytes, 'section-numbers.docx')).letters, '[1]One[2]TwoThree[4]Four');
+});
+
 test.serial(
   'a formula in the text with a number of pages is shown, and counts as no loss of text',
   async (t) => {

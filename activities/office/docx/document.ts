@@ -8,7 +8,7 @@ import { type EmbeddedDocument, prepareEmbedded } from './embedded.ts';
 import { flatten } from './flatten.ts';
 import { fontNames } from './fontNames.ts';
 import { findMain, type Relation, readRelations, readXml } from './parts.ts';
-import { hiddenStyles, styleNames } from './styles.ts';
+import { readStyles, styleNames } from './styles.ts';
 import { pageWidth } from './tables.ts';
 import { readText } from './text.ts';
 
@@ -31,44 +31,74 @@ const DEPTH = 2;
 /** Types of relationships to parts with text. */
 const WITH_TEXT = new Set(['header', 'footer', 'footnotes', 'endnotes']);
 
+/** Types of sections that begin on the page on which the one before ends (ECMA-376-1, 17.18.77). */
+const CONTINUOUS = /^(?:continuous|nextColumn)$/;
+
 /**
- * Finds the headers, footers and notes that are shown, by the references in the document and by its settings, its bookmarks, and the
- * number of rows of its longest table.
+ * Finds the notes that are shown, the headers and footers of which it is certain, the numbers of the sections that begin a page, the
+ * bookmarks, and the number of rows of the longest table.
+ *
+ * A section that begins a page shows the header and the footer of its first page. It has those of the section before where it has
+ * none of its own.
  */
 function readReferences(xml: string, settings: string) {
   const notes = { footnotes: new Set<string>(), endnotes: new Set<string>() };
-  const running: string[] = [];
+  const running = new Set<string>();
   const bookmarks = new Set<string>();
+  /** Ids of the parts of the section, by element and type. */
+  const parts = new Map<string, string>();
+  const starts: number[] = [];
   let sections = 0;
+  let section = { type: '', hasTitlePage: false };
+  /** Number of elements with a section that are open. A section can contain an earlier version of itself. */
+  let depth = 0;
   /** Numbers of rows of the tables that are open. */
   const tables: number[] = [];
   let rows = 0;
-  let hasTitlePage = /<\w+:evenAndOddHeaders\b/.test(settings);
+  const hasEvenPages = /<\w+:evenAndOddHeaders\b/.test(settings);
+
+  function endSection(): void {
+    sections += 1;
+    if (sections > 1 && CONTINUOUS.test(section.type)) return;
+    starts.push(sections);
+    if (hasEvenPages && !section.hasTitlePage) return;
+    for (const element of ['w:headerReference', 'w:footerReference'])
+      running.add(parts.get(`${element} ${section.hasTitlePage ? 'first' : 'default'}`) ?? '');
+  }
+
   scanXml(xml, {
     open({ name, attributes }) {
       const id = attributes['w:id'] ?? '';
       if (name === 'w:footnoteReference') notes.footnotes.add(id);
       if (name === 'w:endnoteReference') notes.endnotes.add(id);
       if (name === 'w:bookmarkStart') bookmarks.add(attributes['w:name'] ?? '');
-      if (name === 'w:sectPr') sections += 1;
+      if (name === 'w:sectPr') {
+        depth += 1;
+        if (depth === 1) section = { type: '', hasTitlePage: false };
+      }
       if (name === 'w:tbl') tables.push(0);
       if (name === 'w:tr') tables.push((tables.pop() ?? 0) + 1);
-      if (sections !== 1) return;
-      if (/^w:(?:header|footer)Reference$/.test(name) && attributes['w:type'] === 'default')
-        running.push(attributes['r:id'] ?? '');
-      if (name === 'w:titlePg' && !/^(?:0|false|off)$/.test(attributes['w:val'] ?? '')) hasTitlePage = true;
+      if (depth !== 1) return;
+      if (/^w:(?:header|footer)Reference$/.test(name))
+        parts.set(`${name} ${attributes['w:type']}`, attributes['r:id'] ?? '');
+      if (name === 'w:type') section.type = attributes['w:val'] ?? '';
+      if (name === 'w:titlePg') section.hasTitlePage = !/^(?:0|false|off)$/.test(attributes['w:val'] ?? '');
     },
     close(name) {
+      if (name === 'w:sectPr') {
+        depth -= 1;
+        if (depth === 0) endSection();
+      }
       if (name === 'w:tbl') rows = Math.max(rows, tables.pop() ?? 0);
     },
   });
-  return { notes, running: hasTitlePage ? [] : running, bookmarks, rows };
+  return { notes, running, starts, bookmarks, rows };
 }
 
 /**
  * Reads the text that a Word document shows, and replaces what LibreOffice would lose.
  *
- * Headers and footers are read only if the first page certainly shows them.
+ * Headers and footers are read only if a page certainly shows them.
  *
  * @param depth how many documents it is in
  * @param prefix of the names of bookmarks at which LibreOffice inserts documents
@@ -80,10 +110,11 @@ export async function readDocument(zip: Zip, depth = 0, prefix = '_embedded'): P
     [...relations.values()].find(({ type }) => type === wanted)?.target ?? '';
   const xml = await readXml(zip, main);
   const styles = await readXml(zip, partOf('styles'));
-  const hidden = hiddenStyles(styles);
+  const readable = readStyles(styles);
   const known = styleNames(styles);
   const page = pageWidth(xml);
-  const { notes, running, bookmarks, rows } = readReferences(xml, await readXml(zip, partOf('settings')));
+  const references = readReferences(xml, await readXml(zip, partOf('settings')));
+  const { notes, running, starts, bookmarks, rows } = references;
 
   const changed = new Map<string, Buffer>();
   const text: SourceText = { sure: [], loose: [] };
@@ -106,6 +137,7 @@ export async function readDocument(zip: Zip, depth = 0, prefix = '_embedded'): P
     }
     const flat = flatten(part, {
       isMain: name === main,
+      starts,
       bookmarks,
       styles: known,
       page,
@@ -144,12 +176,12 @@ export async function readDocument(zip: Zip, depth = 0, prefix = '_embedded'): P
   );
   const parts = [xml, ...(await Promise.all(others.map(({ target }) => readXml(zip, target))))];
   for (const part of parts.slice(1)) for (const name of bookmarksOf(part)) bookmarks.add(name);
-  await readPart(main, xml, readText(xml, { hiddenStyles: hidden }));
+  await readPart(main, xml, readText(xml, { styles: readable }));
   for (const [index, { id, type, target }] of others.entries()) {
     const part = parts[index + 1] ?? '';
-    const isShown = type === 'footnotes' || type === 'endnotes' || running.includes(id);
+    const isShown = type === 'footnotes' || type === 'endnotes' || running.has(id);
     const shown = type === 'footnotes' || type === 'endnotes' ? { notes: notes[type] } : {};
-    await readPart(target, part, isShown ? readText(part, { hiddenStyles: hidden, ...shown }) : null);
+    await readPart(target, part, isShown ? readText(part, { styles: readable, ...shown }) : null);
   }
   const shown = [...text.sure, ...text.loose].join('\n');
   const families = fontNames(parts, styles, await readXml(zip, partOf('theme')), shown);

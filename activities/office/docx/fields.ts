@@ -58,6 +58,8 @@ function isBroken(instruction: string, { isMain, bookmarks, styles }: FieldFacts
 export interface FieldFacts {
   /** Whether it is the main part. */
   isMain: boolean;
+  /** The numbers of the sections that begin a page. */
+  starts: readonly number[];
   /** The names of all bookmarks of the document. */
   bookmarks: ReadonlySet<string>;
   /** The names and ids of its styles, in small letters. */
@@ -101,7 +103,7 @@ interface SimpleField {
  * the instruction, one with "separate", some with the result, one with "end". Runs and paragraphs can begin within the
  * instruction and end after it, so that the tags that have no counterpart within the instruction stay.
  *
- * The number of a section is known in the main part only.
+ * The number of a section is known in the main part. In a header it is that of the last section that began a page.
  */
 export function createFieldEdits(xml: string, facts: FieldFacts) {
   const edits: Edit[] = [];
@@ -115,7 +117,8 @@ export function createFieldEdits(xml: string, facts: FieldFacts) {
   const stays = (text: string): boolean => isKept(text) && !isBroken(text, facts);
   const readNumber = (text: string): PageNumber | null => {
     const number = readPageNumber(text);
-    return number?.of === 'SECTION' && facts.isMain ? { ...number, offset: section } : number;
+    if (number?.of !== 'SECTION') return number;
+    return { ...number, ...(facts.isMain ? { offset: section } : { starts: facts.starts }) };
   };
 
   /** Fields that are within their instruction; their tags are counted. */

@@ -9,6 +9,8 @@ export interface PageNumber {
    * of words followed by that of their letters: caps, firstcap or upper. Or zeros for as many digits at least; '' for plain numbers.
    */
   format: string;
+  /** In a header with the number of a section: the numbers of the sections that begin a page. */
+  starts?: readonly number[];
 }
 
 /** Prefix of the name of the document property as which forkServer.py recognizes such a field. */
@@ -62,6 +64,9 @@ export function readPageNumber(instruction: string): PageNumber | null {
   return isPlain ? null : { of: kindOf(name), offset: 0, format };
 }
 
+/** Largest number of sections that a marker lists. */
+const MAX_STARTS = 50;
+
 /** Returns the instruction of a field that forkServer.py replaces by the number. */
-export const markerOf = ({ of, offset, format }: PageNumber): string =>
-  `DOCPROPERTY "${PREFIX} ${of} ${offset} ${format}"`;
+export const markerOf = ({ of, offset, format, starts = [] }: PageNumber): string =>
+  `DOCPROPERTY "${PREFIX} ${[of, offset, starts.slice(0, MAX_STARTS).join() || '-', format].join(' ')}"`;

@@ -1,11 +1,12 @@
 import type { SourceText } from '../sourceText.ts';
 import { scanXml, type Tag } from '../xml.ts';
+import { createBoxes } from './boxes.ts';
 import { showsResult, withNested } from './fields.ts';
+import type { Styles } from './styles.ts';
 
 /** Facts about a document that decide which text of a part is shown. */
 export interface TextOptions {
-  /** Ids of styles whose text is hidden. */
-  hiddenStyles: ReadonlySet<string>;
+  styles: Styles;
   /** Ids of notes to read, in a part with notes. Default: all. */
   notes?: ReadonlySet<string>;
 }
@@ -15,7 +16,8 @@ const SKIPPED = new Set([
   ...['w:del', 'w:moveFrom', 'w:sdtPr', 'w:ffData', 'w:pPrChange', 'w:rPrChange', 'w:binData'],
   ...['w:comment', 'w:rt'],
 ]);
-const LOOSE = new Set(['w:txbxContent', 'm:oMath', 'v:textpath']);
+/** A part of a formula that need not be shown. */
+const PHANTOM = 'm:phant';
 /** Prefixes of the extensions that Word knows, in which an alternative of a part is written (ECMA-376-3, 10.2.1). */
 const KNOWN = /^(?:wp[scgi]|wp?1\d\w*|w16\w*|[acx]1\d\w*|cx\d?|am3d|aink|oel|sl|m|v|o|wp|pic|a|c|dgm)$/;
 const NOTES = new Set(['w:footnote', 'w:endnote']);
@@ -34,6 +36,8 @@ interface Paragraph {
   sure: string;
   loose: string;
   hidden: boolean;
+  /** Size of its letters in points, unless a run has another one. */
+  size: number;
   /** Whether it is in a frame of fixed height, which cuts its text off. */
   cut: boolean;
 }
@@ -42,13 +46,19 @@ interface Run {
   sure: string;
   loose: string;
   hidden: boolean;
+  size: number;
 }
 
 /** Reads the text that a part of a Word document shows. */
-export function readText(xml: string, { hiddenStyles, notes }: TextOptions): SourceText {
+export function readText(xml: string, { styles, notes }: TextOptions): SourceText {
   const result: SourceText = { sure: [], loose: [] };
+  const boxes = createBoxes(result);
   const path: Element[] = [];
-  const paragraphs: Paragraph[] = [{ sure: '', loose: '', hidden: false, cut: false }];
+  const newParagraph = (): Paragraph => ({
+    ...{ sure: '', loose: '', hidden: false, cut: false },
+    size: styles.sizeOf(''),
+  });
+  const paragraphs: Paragraph[] = [newParagraph()];
   const runs: Run[] = [];
   const fields: { instruction: string; state: 'instruction' | 'shown' | 'hidden' }[] = [];
 
@@ -71,41 +81,40 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
   function end(): void {
     const paragraph = paragraphs.at(-1);
     if (paragraph === undefined) return;
-    if (paragraph.sure.trim() !== '') result.sure.push(paragraph.sure);
-    if (paragraph.loose.trim() !== '') result.loose.push(paragraph.loose);
+    if (paragraph.sure.trim() !== '') boxes.text.sure.push(paragraph.sure);
+    if (paragraph.loose.trim() !== '') boxes.text.loose.push(paragraph.loose);
   }
 
   function write(text: string): void {
     const run = runs.at(-1);
     if (run === undefined || isSkipped()) return;
+    if (text.trim() !== '') boxes.letters(run.size);
     if (paragraphs.at(-1)?.cut || path.some(({ loose }) => loose)) run.loose += text;
     else run.sure += text;
   }
 
-  function open({ name, attributes }: Tag): void {
+  function open(tag: Tag): void {
+    const { name, attributes } = tag;
+    boxes.open(tag);
     const grandparent = path.at(-2)?.name;
     const isForeignNote = NOTES.has(name) && notes !== undefined && !notes.has(attributes['w:id'] ?? '');
     if (name === 'mc:AlternateContent') chosen.push(false);
     const skipped = SKIPPED.has(name) || isForeignNote || isOther(name, attributes.Requires ?? '');
-    path.push({ name, skipped, loose: LOOSE.has(name) });
+    path.push({ name, skipped, loose: name === PHANTOM });
     const value = attributes['w:val'] ?? '';
     const run = grandparent === 'w:r' ? runs.at(-1) : undefined;
     const paragraph = paragraphs.at(-1);
     switch (name) {
       case 'w:p':
-        paragraphs.push({ sure: '', loose: '', hidden: false, cut: false });
+        paragraphs.push(newParagraph());
         break;
       case 'w:pStyle':
-        if (paragraph !== undefined) paragraph.hidden = hiddenStyles.has(value);
+        if (paragraph !== undefined)
+          Object.assign(paragraph, { hidden: styles.hidden.has(value), size: styles.sizeOf(value) });
         break;
       case 'w:framePr':
         if (paragraph !== undefined) paragraph.cut = attributes['w:hRule'] === 'exact';
         break;
-      case 'w:trHeight': {
-        const row = nearest('w:tr');
-        if (row !== undefined && attributes['w:hRule'] === 'exact') row.loose = true;
-        break;
-      }
       case 'w:hidden': {
         const row = grandparent === 'w:tr' ? nearest('w:tr') : undefined;
         if (row !== undefined) row.skipped = !OFF.test(value);
@@ -115,7 +124,7 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
       case 'w:hMerge': {
         const cell = nearest('w:tc');
         // The content of a cell that continues another one is not shown.
-        if (cell !== undefined && value !== 'restart') cell.loose = true;
+        if (cell !== undefined && value !== 'restart') cell.skipped = true;
         break;
       }
       // Word and LibreOffice show the bound data instead of the text.
@@ -127,13 +136,16 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
       }
       case 'w:r':
       case 'm:r':
-        runs.push({ hidden: paragraph?.hidden ?? false, sure: '', loose: '' });
+        runs.push({ hidden: paragraph?.hidden ?? false, size: paragraph?.size ?? 0, sure: '', loose: '' });
+        break;
+      case 'w:sz':
+        if (run !== undefined && Number(value) > 0) run.size = Number(value) / 2;
         break;
       case 'w:vanish':
         if (run !== undefined) run.hidden = !OFF.test(value);
         break;
       case 'w:rStyle':
-        if (run !== undefined) run.hidden ||= hiddenStyles.has(value);
+        if (run !== undefined) run.hidden ||= styles.hidden.has(value);
         break;
       case 'w:rFonts':
         if (run !== undefined) run.hidden ||= SYMBOLS.test(attributes['w:ascii'] ?? '');
@@ -179,9 +191,12 @@ export function readText(xml: string, { hiddenStyles, notes }: TextOptions): Sou
       const run = runs.pop();
       const paragraph = paragraphs.at(-1);
       if (run === undefined || paragraph === undefined || run.hidden) return;
-      paragraph.sure += run.sure;
-      paragraph.loose += run.loose;
+      // The parts of a formula are apart, such as an exponent.
+      const space = name === 'm:r' ? ' ' : '';
+      paragraph.sure += space + run.sure + space;
+      paragraph.loose += space + run.loose + space;
     } else if (name === 'w:fldSimple') fields.pop();
+    boxes.close(name);
   }
 
   function text(data: string): void {

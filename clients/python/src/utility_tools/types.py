@@ -1296,7 +1296,7 @@ class WordToPdfOutputTextCheck(TypedDict):
     words: int
     """Number of words that the document shows. The PDF has all of them."""
     uncertainWords: int
-    """Number of further words that were not found: in text boxes and cells of fixed height, which can cut text off, in formulas, and in scripts whose letters a PDF has in another order."""
+    """Number of further words that were not found: in text boxes, frames and rows of fixed height, after their first letters, because Word cuts off what does not fit; in content controls with data or a placeholder; and in scripts whose letters a PDF has in another order."""
 
 
 class WordToPdfOutputReplacedFontsItem(TypedDict):

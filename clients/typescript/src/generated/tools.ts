@@ -400,7 +400,8 @@ export abstract class ToolMethods {
    * outside the document are left out. The words of the PDF are compared with those that the document
    * shows; if the PDF would lack some, the document is `unsupported_source`, except `.doc`, whose text
    * is not read. Page numbers and numbers of pages are those of the PDF; in `.docx` also the number of
-   * pages of a section, and the sum of one of these and a number. Other fields of Word documents show
+   * pages of a section, the sum of one of these and a number, and the number of a section, which in
+   * headers and footers is that of the last one that began a page. Other fields of Word documents show
    * the result that Word stored, also conditions on a page number. Fields with the path of the document
    * show its file name. Comments are left out. Missing fonts are replaced by fonts of the same widths
    * where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe
