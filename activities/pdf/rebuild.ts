@@ -12,8 +12,11 @@ const COMMON = entryOf(COMMON_KEYS);
 const OTHER = entryOf(OTHER_KEYS);
 /** Entry of a trailer: a reference to the encryption dictionary, or the dictionary itself. */
 const ENCRYPTION = /\/Encrypt\s{0,20}(?:\d|<<)/g;
-/** Entry of an encryption dictionary, by which a file is recognised that ends before its trailer. */
-const SECURITY_HANDLER = /\/Filter\s{0,20}\/(?:Standard|Adobe\.PubSec|Adobe\.PPKLite)\b/;
+/**
+ * Entries of an encryption dictionary, by which a file is recognised that ends before its trailer. Signatures name the same handlers
+ * for certificates, but have other subfilters.
+ */
+const SECURITY_HANDLER = /\/Filter\s{0,20}\/Standard\b|\/SubFilter\s{0,20}\/adbe\.pkcs7\.s[345]\b/;
 /** The end of an object, and what follows it. */
 const END = /\bendobj\b[\s\S]*/;
 /** Largest number of characters of an information dictionary that is looked for. */

@@ -110,6 +110,18 @@ function cutFiles(): FieldPdf[] {
       wanted,
     })),
     { bytes: cut(described('<< /Title (Cut) >>'), 'xref\n0 '), wanted },
+    {
+      bytes: cut(
+        makePdf({
+          objects: {
+            ...ONE_PAGE,
+            10: '<< /Type /Sig /Filter /Adobe.PPKLite /SubFilter /adbe.pkcs7.detached /Contents <00> >>',
+          },
+        }),
+        'xref\n0 ',
+      ),
+      wanted: { ...wanted, title: 'Hello' },
+    },
     { bytes: cut(described('<< /Title (Cut) /CreationDate (D:2026) >>'), 'xref\n0 '), wanted },
   ];
 }
