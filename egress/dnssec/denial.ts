@@ -39,7 +39,8 @@ export function readDenials(
     .filter(({ type }) => type === TYPE.NSEC3)
     .flatMap(({ owner, data }) =>
       data.flatMap((each): Nsec3[] => {
-        if (each[0] !== SHA1 || parentOf(owner) !== zone) return [];
+        // Records with other hash functions or unknown flags are ignored (RFC 5155 sections 8.1 and 8.2).
+        if (each[0] !== SHA1 || each.readUInt8(1) > OPT_OUT || parentOf(owner) !== zone) return [];
         const saltEnd = 5 + each.readUInt8(4);
         const nextEnd = saltEnd + 1 + each.readUInt8(saltEnd);
         return [

@@ -12,7 +12,7 @@ export const suffixOf = (name: string, labels: number): string => {
 };
 export const parentOf = (name: string): string => joinName(splitName(name).slice(1));
 export const isWithin = (name: string, ancestor: string): boolean =>
-  ancestor === '.' || name === ancestor || name.endsWith(`.${ancestor}`);
+  ancestor === '.' || suffixOf(name, splitName(ancestor).length) === ancestor;
 
 /** Number of labels as RRSIG records count them: without a wildcard (RFC 4034 section 3.1.3). */
 export function countLabels(name: string): number {

@@ -1,4 +1,4 @@
-import { compareNames, isWithin, parentOf } from './names.ts';
+import { compareNames, isWithin, parentOf, splitName } from './names.ts';
 import { type Denials, isCut, lacks, type Proof, wildcardOf } from './proofs.ts';
 
 /** The data of an NSEC record (RFC 4034 section 4) and its owner. */
@@ -33,7 +33,12 @@ export function createNsec(records: readonly Nsec[]): Denials {
   return {
     typesAt: (name) => match(name)?.types ?? null,
     nonexistent,
-    expanded: (name) => (cover(name) === undefined ? null : 'proven'),
+    expanded(name, labels) {
+      const covering = cover(name);
+      if (covering === undefined || isWithin(covering.next, name)) return null;
+      // Below another name that exists, the wildcard does not apply (RFC 4592 section 3.3.1).
+      return splitName(encloser(name, covering)).length === labels ? 'proven' : null;
+    },
     absent(name, type) {
       const own = match(name);
       if (own !== undefined) return lacks(own.types, type, name) ? 'proven' : null;

@@ -25,9 +25,11 @@ export function fromBase32Hex(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** Creates proofs from NSEC3 records with valid signatures. */
-export function createNsec3(records: readonly Nsec3[]): Denials {
-  const [{ iterations, salt } = { iterations: 0, salt: Buffer.alloc(0) }] = records;
+/** Creates proofs from NSEC3 records with valid signatures. Those of another chain than the first one's are ignored. */
+export function createNsec3(all: readonly Nsec3[]): Denials {
+  const [{ iterations, salt } = { iterations: 0, salt: Buffer.alloc(0) }] = all;
+  // Hashes with other parameters are not comparable (RFC 5155 section 8.2).
+  const records = all.filter((each) => each.iterations === iterations && each.salt.equals(salt));
   const open = iterations > ITERATIONS;
   const known = new Map<string, Buffer>();
   /** RFC 5155 section 5 */

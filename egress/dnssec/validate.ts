@@ -63,7 +63,7 @@ export async function validate(
       : zoneFor(owner, set.type));
     if (zone.keys === null) return false;
     const { labels } = requireValid(set, zone.name, zone.keys, effort);
-    if (labels >= countLabels(owner) || splitName(owner)[0] === '*') return true;
+    if (labels >= countLabels(owner)) return true;
     // The record comes from a wildcard: the name itself must not exist (RFC 4035 section 5.3.4).
     const proof = denialsOf(reply, zone.name, zone.keys).expanded(owner, labels);
     if (proof === null)
@@ -105,7 +105,8 @@ export async function validate(
     let owner = name;
     for (let aliases = 0; aliases <= MAX_ALIASES; aliases++) {
       const wanted = findSet(sets, owner, type);
-      if (wanted !== undefined) return (await isSecureSet(wanted, reply)) && secure;
+      // With records, only a forged reply says that the name does not exist: the proof of that is then missing.
+      if (wanted !== undefined && !reply.nxdomain) return (await isSecureSet(wanted, reply)) && secure;
       const alias = findSet(sets, owner, TYPE.CNAME);
       const [data] = alias?.data ?? [];
       if (alias === undefined || data === undefined) return (await isSecureAbsence(owner, reply)) && secure;

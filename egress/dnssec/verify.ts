@@ -35,9 +35,17 @@ const DIGESTS: Readonly<Record<number, string>> = { 1: 'sha1', 2: 'sha256', 4: '
 const isSupportedAlgorithm = (algorithm: number): boolean =>
   algorithm in RSA || algorithm in CURVES || algorithm in EDWARDS;
 
-/** Whether a DS record can be used; a zone without a usable one counts as unsigned (RFC 4035 section 5.2). */
-export const isSupported = ({ algorithm, digestType }: DelegationData): boolean =>
-  isSupportedAlgorithm(algorithm) && digestType in DIGESTS;
+/**
+ * The DS records that can be used; a zone without one counts as unsigned (RFC 4035 section 5.2). Digests by SHA-1 are ignored beside
+ * others (RFC 4509 section 3).
+ */
+export function usableOf(delegations: readonly DelegationData[]): readonly DelegationData[] {
+  const supported = delegations.filter(
+    ({ algorithm, digestType }) => isSupportedAlgorithm(algorithm) && digestType in DIGESTS,
+  );
+  const strong = supported.filter(({ digestType }) => DIGESTS[digestType] !== 'sha1');
+  return strong.length > 0 ? strong : supported;
+}
 
 /** Reads the keys that may sign records of a zone (RFC 4034 section 2.1.1, RFC 5011 section 2.1). */
 export const zoneKeysOf = ({ data }: RecordSet): ZoneKey[] =>

@@ -3,14 +3,7 @@ import { type DelegationData, readDelegation } from '../dns/keys.ts';
 import { readDenials } from './denial.ts';
 import { parentOf } from './names.ts';
 import { findSet, type RawReply, type RecordSet, type Signature, TYPE, toSets } from './records.ts';
-import {
-  type Effort,
-  isSupported,
-  matchesDelegation,
-  verifySet,
-  type ZoneKey,
-  zoneKeysOf,
-} from './verify.ts';
+import { type Effort, matchesDelegation, usableOf, verifySet, type ZoneKey, zoneKeysOf } from './verify.ts';
 
 /** Looks up records with their signatures, although they may be bogus. @param type code of the type */
 export type QuerySigned = (name: string, type: number) => Promise<RawReply>;
@@ -100,7 +93,7 @@ export function createZones(
     const set = findSet(toSets(answers), child, TYPE.DS);
     if (set !== undefined) {
       requireValid(set, zone.name, zone.keys, effort);
-      const usable = set.data.slice(0, MAX_DELEGATIONS).map(readDelegation).filter(isSupported);
+      const usable = usableOf(set.data.slice(0, MAX_DELEGATIONS).map(readDelegation));
       return { name: child, keys: usable.length === 0 ? null : await keysOf(child, usable) };
     }
     // An alias is not a zone.
