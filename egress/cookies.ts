@@ -25,6 +25,9 @@ export interface CookieJar {
 const COOKIE_LENGTH = 4096;
 const COOKIES = 50;
 const CONTROL = /[^\P{Cc}\t]/u;
+/** What the date of a cookie has (RFC 6265 section 5.1.1); `Date.parse` takes `0` and `-1` for years. */
+const TIME_OF_DAY = /\d{1,2}:\d{1,2}:\d{1,2}/;
+const MONTH = /jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec/i;
 
 const hostOf = ({ host }: Target): string => (host.kind === 'name' ? host.name : host.address);
 
@@ -53,7 +56,8 @@ function readAttributes(parts: readonly string[]): Map<string, string> {
 function isExpired(attributes: ReadonlyMap<string, string>): boolean {
   const age = attributes.get('max-age') ?? '';
   if (/^-?\d+$/.test(age)) return Number(age) <= 0;
-  return Date.parse(attributes.get('expires') ?? '') <= Date.now();
+  const expires = attributes.get('expires') ?? '';
+  return TIME_OF_DAY.test(expires) && MONTH.test(expires) && Date.parse(expires) <= Date.now();
 }
 
 /** Reads a Set-Cookie header (RFC 6265bis section 5.6); null for a cookie that browsers reject. */

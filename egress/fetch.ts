@@ -35,7 +35,10 @@ const without = (headers: readonly Header[], names: ReadonlySet<string>): Header
 function locationOf({ status, headers }: GuardedResponse): string | null {
   if (!REDIRECT_STATUSES.has(status)) return null;
   const locations = new Set(
-    headers.filter(([name]) => name.toLowerCase() === 'location').map(([, value]) => value),
+    headers
+      // An empty one leads nowhere: browsers and curl show the response.
+      .filter(([name, value]) => name.toLowerCase() === 'location' && value !== '')
+      .map(([, value]) => value),
   );
   if (locations.size > 1)
     throw targetFailed('protocol', {

@@ -93,6 +93,7 @@ const CHAINS: [what: string, hops: readonly Hop[]][] = [
       [['a=; Max-Age=0', 'b=; Expires=Thu, 01 Jan 1970 00:00:00 GMT'], SELF],
     ],
   ],
+  ['no dates', [[['a=1; Expires=0', 'b=2; expires=-1', 'c=3; Expires=Session', 'd=4; Expires=2020'], SELF]]],
   ['Max-Age before Expires', [[['a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT'], SELF]]],
   [
     'another host',

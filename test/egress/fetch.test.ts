@@ -160,17 +160,20 @@ test('the number of redirects is limited', async (t) => {
   t.is(await codeOf(() => get(network, 'http://a.example.com/10', { maxRedirects: 0 })), 'target_failed');
 });
 
-test('a redirect without a Location header is a response; one with two Location headers is target_failed', async (t) => {
+test('a redirect without a Location header, or with an empty one, is a response; one with two is target_failed', async (t) => {
   const network = await stubNetwork({
     handle: (request, response) => {
       response.statusCode = 302;
       if (request.url === '/two') response.setHeader('Location', ['/a', '/b']);
+      if (request.url === '/empty') response.setHeader('Location', '');
       response.end('end');
     },
   });
   t.teardown(network.close);
-  using response = await get(network, 'http://a.example.com/none');
-  t.is(response.status, 302);
+  for (const path of ['none', 'empty']) {
+    using response = await get(network, `http://a.example.com/${path}`);
+    t.is(response.status, 302);
+  }
   t.is(await codeOf(() => get(network, 'http://a.example.com/two')), 'target_failed');
 });
 
