@@ -13,7 +13,8 @@ const isProblem = (value: unknown): value is Problem =>
   'code' in value &&
   typeof value.code === 'string' &&
   'detail' in value &&
-  typeof value.detail === 'string';
+  typeof value.detail === 'string' &&
+  (!('errors' in value) || Array.isArray(value.errors));
 
 /** Parses JSON; undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {

@@ -94,9 +94,10 @@ export function fileOf(tool: ToolInfo, fields: FileFields, output: object): Tool
   return new ToolFile(typeof data === 'string' ? data : null, mimeType, name);
 }
 
+/** The number in a header; null if a proxy has removed or changed it. */
 const numberOf = (headers: Headers, name: string): number | null => {
-  const text = headers.get(name);
-  return text === null || text === '' ? null : Number(text);
+  const text = headers.get(name) ?? '';
+  return /^-?\d{1,18}$/.test(text) ? Number(text) : null;
 };
 
 function reusedOf(headers: Headers): ReusedResult | null {

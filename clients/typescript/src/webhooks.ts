@@ -87,7 +87,8 @@ export async function verifyWebhook({
   checkTime(timestamp ?? '', now);
   const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
-  const candidates = (signatures ?? '').split(' ').flatMap((it) => {
+  // Repeated headers are joined with a comma by some servers.
+  const candidates = (signatures ?? '').split(/,? /).flatMap((it) => {
     const bytes = it.startsWith('v1,') ? decode(it.slice(3)) : null;
     return bytes === null ? [] : [bytes];
   });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import reprlib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -135,21 +136,26 @@ class JobResult(Result[T]):
     """The file, if the tool creates one."""
 
 
+def _number(headers: httpx.Headers, name: str) -> Optional[int]:
+    """The number in a header; None if a proxy has removed or changed it."""
+    text = headers.get(name, "")
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
+
+
 def result_of(response: httpx.Response, idempotency_key: Optional[str], own_key: bool) -> Result[Any]:
     """Reads the result of a successful response. `own_key`: the client has generated the idempotency key."""
     headers = response.headers
     replayed = headers.get("Idempotent-Replayed") == "true"
-    cost = int(headers.get("X-Credits-Cost", "0"))
+    cost = _number(headers, "X-Credits-Cost") or 0
     source = headers.get("X-Result-From")
-    reused = None if source is None else ReusedResult(source, int(headers.get("Age", "0")))
+    reused = None if source is None else ReusedResult(source, _number(headers, "Age") or 0)
     # The service reports 0 for a replay; a replay under the client's own key is the result of an earlier attempt of the
     # same call, which was charged.
     is_charged_replay = replayed and own_key and reused is None
-    charged = cost if is_charged_replay else int(headers.get("X-Credits-Charged", cost))
-    left = headers.get("X-Credits-Remaining")
+    reported = None if is_charged_replay else _number(headers, "X-Credits-Charged")
     return Result(
         output=response.json(),
-        credits=Credits(cost, charged, None if left is None else int(left)),
+        credits=Credits(cost, cost if reported is None else reported, _number(headers, "X-Credits-Remaining")),
         request_id=headers.get("X-Request-Id", ""),
         idempotency_key=idempotency_key,
         replayed=replayed,

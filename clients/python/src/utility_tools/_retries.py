@@ -6,6 +6,7 @@ import email.utils
 import json
 import os
 import random
+import re
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, Generator, Mapping, Optional, Union
@@ -117,12 +118,12 @@ def _retry_after(response: httpx.Response) -> Optional[float]:
     text: Optional[str] = response.headers.get("Retry-After")
     if text is None:
         return None
-    if text.isdigit():
+    if re.fullmatch(r"[0-9]{1,9}", text):
         return float(text)
     try:
         seconds: float = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
         return max(0.0, seconds)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -133,7 +134,7 @@ def is_complete(response: httpx.Response, accept: str) -> bool:
         return False
     try:
         return accept != "application/json" or response.json() is not None
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -147,7 +148,7 @@ def error_of(response: httpx.Response, request: Request) -> Union[ApiError, ApiC
                 retry_after=retry_after,
                 idempotency_key=request.idempotency_key,
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
     return ApiConnectionError(
         f"The response has status {response.status_code} and does not come from the Utility Tools API, but from a proxy or "

@@ -74,7 +74,8 @@ def verify_webhook(
     raw = _encode(body) if isinstance(body, str) else body
     id = _header(headers, "webhook-id")
     timestamp = _header(headers, "webhook-timestamp")
-    signatures = _header(headers, "webhook-signature").split(" ")
+    # Repeated headers are joined with a comma by some servers.
+    signatures = re.split(",? ", _header(headers, "webhook-signature"))
     _check_time(timestamp, time.time() if now is None else now)
     signed = _encode(f"{id}.{timestamp}.") + raw
     genuine = False
