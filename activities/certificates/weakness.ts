@@ -6,10 +6,26 @@ import type { RootOf } from '../../egress/roots.ts';
  * part 1). Browsers require the same size.
  */
 const MIN_MODULUS_BITS = 2048;
+/** Minimum size of an elliptic curve in bits, at the same level. */
+const MIN_CURVE_BITS = 224;
 const WEAK_DIGEST = /md[245]|sha1(?!\d)/i;
+/** The identifiers of PSS and of SHA-2 in DER; the second follows the first by six bytes. Without it, PSS uses SHA-1 (RFC 4055 section 3.1). */
+const PSS = Buffer.from('06092a864886f70d01010a', 'hex');
+const SHA2 = Buffer.from('06096086480165030402', 'hex');
+const GAP = 6;
 
-const isShort = ({ publicKey: { asymmetricKeyDetails } }: X509Certificate): boolean =>
-  (asymmetricKeyDetails?.modulusLength ?? MIN_MODULUS_BITS) < MIN_MODULUS_BITS;
+function isShort({ publicKey: { asymmetricKeyDetails = {} } }: X509Certificate): boolean {
+  const { modulusLength = MIN_MODULUS_BITS, namedCurve = '' } = asymmetricKeyDetails;
+  // Names such as prime192v1, secp160k1 and brainpoolP160r1 have the size of their curve.
+  const curveBits = Number(/\d{3}/.exec(namedCurve)?.[0] ?? MIN_CURVE_BITS);
+  return modulusLength < MIN_MODULUS_BITS || curveBits < MIN_CURVE_BITS;
+}
+
+function hasWeakDigest({ signatureAlgorithm = '', raw }: X509Certificate): boolean {
+  if (signatureAlgorithm !== 'rsassaPss') return WEAK_DIGEST.test(signatureAlgorithm);
+  const at = raw.indexOf(PSS) + PSS.length + GAP;
+  return !raw.subarray(at, at + SHA2.length).equals(SHA2);
+}
 
 /**
  * Returns OpenSSL's error code when a valid chain has a weak key or digest, else null. Replicates check_auth_level of
@@ -24,7 +40,7 @@ export function weakness(chain: readonly X509Certificate[], rootOf: RootOf): str
     const root = rootOf(certificate);
     // A root's signature of itself proves nothing, so its digest does not matter.
     if (root?.raw.equals(certificate.raw)) return null;
-    if (WEAK_DIGEST.test(certificate.signatureAlgorithm ?? '')) return 'CA_MD_TOO_WEAK';
+    if (hasWeakDigest(certificate)) return 'CA_MD_TOO_WEAK';
     if (root !== null) return isShort(root) ? 'CA_KEY_TOO_SMALL' : null;
   }
   return null;

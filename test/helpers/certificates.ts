@@ -28,6 +28,10 @@ export interface Issue {
   extensions?: readonly string[];
   /** Size in bits of a new RSA key. Default: a new elliptic curve key. */
   bits?: number;
+  /** Name of the curve. Default: `prime256v1`. */
+  curve?: string;
+  /** Whether the issuer, which has an RSA key, signs with PSS. */
+  pss?: boolean;
   /** An existing private key to use, in PEM. */
   key?: string;
   /** Attribute types to define for the subject, because openssl has no name for their object identifiers. */
@@ -44,6 +48,8 @@ export async function issueCertificate({
   digest = 'sha256',
   extensions = [],
   bits,
+  curve = 'prime256v1',
+  pss = false,
   key,
   newTypes = [],
 }: Issue): Promise<Certificate> {
@@ -56,8 +62,7 @@ export async function issueCertificate({
       `oid_section=types\n[types]\n${newTypes.map((type, index) => `type${index}=${type}\n`).join('')}[req]\ndistinguished_name=dn\n[dn]\n[ext]\nbasicConstraints=CA:${authority}\n${[...extensions, names_].join('\n')}`,
     );
     if (key !== undefined) await writeFile(join(folder, 'key'), key);
-    else if (bits === undefined)
-      await openssl('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'key');
+    else if (bits === undefined) await openssl('ecparam', '-name', curve, '-genkey', '-noout', '-out', 'key');
     else await openssl('genrsa', '-out', 'key', String(bits));
     const request = ['-new', '-utf8', '-config', 'config', '-key', 'key', '-subj', subject];
     await openssl('req', ...request, '-out', 'request');
@@ -69,7 +74,8 @@ export async function issueCertificate({
     }
     const added = ['-extfile', 'config', '-extensions', 'ext'];
     const signing = ['-req', '-in', 'request', '-days', `${days}`, `-${digest}`, '-out', 'cert'];
-    await openssl('x509', ...signing, ...signer, ...added);
+    const padding = pss ? ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:20'] : [];
+    await openssl('x509', ...signing, ...padding, ...signer, ...added);
     const read = (name: string) => readFile(join(folder, name), 'utf8');
     return { cert: await read('cert'), key: await read('key') };
   } finally {

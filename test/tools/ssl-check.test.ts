@@ -112,6 +112,15 @@ const shortIssuer = await issueCertificate({
   authority: true,
   bits: 1024,
 });
+const smallIssuer = await issueCertificate({
+  subject: '/CN=Small curve',
+  issuer: root,
+  authority: true,
+  curve: 'prime192v1',
+});
+const rsaIssuer = await issueCertificate({ subject: '/CN=RSA', issuer: root, authority: true, bits: 2048 });
+const signedByPss = async (digest: 'sha1' | 'sha256') =>
+  withChain(await issueCertificate({ ...site, issuer: rsaIssuer, pss: true, digest }), rsaIssuer);
 /** Creates an intermediate certificate with name constraints, and a site certificate issued by it. */
 async function constrain(constraints: string): Promise<Certificate> {
   const extensions = [`nameConstraints=critical,${constraints}`];
@@ -183,6 +192,13 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
     error: 'CA_KEY_TOO_SMALL',
     issuers: 2,
   },
+  'small curve of an intermediate': {
+    own: withChain(await issueCertificate({ ...site, issuer: smallIssuer }), smallIssuer),
+    error: 'CA_KEY_TOO_SMALL',
+    issuers: 2,
+  },
+  'SHA-1 with PSS': { own: await signedByPss('sha1'), error: 'CA_MD_TOO_WEAK', issuers: 2 },
+  'SHA-256 with PSS': { own: await signedByPss('sha256'), error: null, issuers: 2 },
   'in another order': { own: withChain(underSecond, between, second), error: null, issuers: 3 },
   'in another order, with its root': {
     own: withChain(underSecond, root, between, second),
