@@ -6,6 +6,8 @@ const REDACTED = '***';
 const SEPARATOR = '\u0000';
 /** Shorter secrets are redacted only as whole words, because they occur inside many other words. */
 const MIN_SUBSTRING = 4;
+/** Minimum length of the parts of what was sent that are redacted too: a digest in hexadecimal has 32. */
+const MIN_SENT = 16;
 
 /** A character of base64, except the hyphen of the URL-safe alphabet, because a hyphen also follows reply codes. */
 const BASE64 = /[A-Za-z0-9+/=_]/;
@@ -50,7 +52,16 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
   const isShort = (secret: string): boolean => compact(secret).text.length < MIN_SUBSTRING;
   const unique = (texts: string[]) => [...new Set(texts.filter(({ length }) => length >= MIN_SUBSTRING))];
   const short = secrets.filter(isShort);
-  const long = secrets.filter((secret) => !isShort(secret)).flatMap(formsOf);
+  // The digest of CRAM-MD5 is no secret text, but tells whether a guessed password is right.
+  const parts = sent.flatMap((text) =>
+    Buffer.from(text, 'base64')
+      .toString('latin1')
+      .split(/[\s\p{Cc}]/u),
+  );
+  const long = [
+    ...secrets.filter((secret) => !isShort(secret)),
+    ...parts.filter(({ length }) => length >= MIN_SENT),
+  ].flatMap(formsOf);
   const plain = unique(long.map((text) => fold(compact(text).text)));
   const byteForms = secrets.flatMap(bytesOf).filter(({ length }) => length >= MIN_SUBSTRING);
   const encoded = unique([

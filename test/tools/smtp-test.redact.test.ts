@@ -133,6 +133,31 @@ test('credentials that a server splits over lines and replies, with reply codes 
   }
 });
 
+test('the digest of CRAM-MD5 that a server repeats is redacted', async (t) => {
+  let digest = '';
+  const server = await startSmtp(async (peer) => {
+    peer.say('220 mail\r\n');
+    await peer.hear();
+    peer.say('250-mail\r\n250 AUTH CRAM-MD5\r\n');
+    await peer.hear();
+    peer.say(`334 ${base64('<1@mail>')}\r\n`);
+    const response = Buffer.from(await peer.hear(), 'base64').toString();
+    digest = response.replace(/.* /, '');
+    peer.say(`535-${response}\r\n535 ${digest.toUpperCase()}\r\n`);
+    await peer.hear();
+    peer.say(`221 Bye ${digest}\r\n`);
+  });
+  try {
+    const input = { encryption: 'none', username: 'tester@example.com', password: 'correct horse' };
+    const text = JSON.stringify(await probe(server, input));
+    t.regex(digest, /^[0-9a-f]{32}$/);
+    t.false(text.toLowerCase().includes(digest), text);
+    t.regex(text, /535-\*\*\* \*\*\*\\n535 \*\*\*/);
+  } finally {
+    server.close();
+  }
+});
+
 /** User names that are a word of the server's name, as with some relays: its certificate, banner and greeting contain them. */
 for (const name of ['resend', 'mail', 'apikey'])
   test(`what a server sent before AUTH is kept, although it contains the user name: ${name}`, async (t) => {
