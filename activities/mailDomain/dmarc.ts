@@ -6,6 +6,7 @@ import { type DomainReport, type Findings, newFindings, orError, verdictOf } fro
 type Report = DomainReport['dmarc'];
 type Policy = NonNullable<Report['policy']>;
 
+/** From the weakest to the strongest. */
 const POLICIES: readonly Policy[] = ['none', 'quarantine', 'reject'];
 const KNOWN = ['v', 'p', 'sp', 'np', 'rua', 'ruf', 'adkim', 'aspf', 'fo', 't', 'psd'];
 /** Tags of RFC 7489 that RFC 9989 removed. */
@@ -146,6 +147,11 @@ function readRecord(record: DmarcRecord, applies: 'p' | 'sp' | 'np', findings: F
   const policy = policies[applies];
   if (policy === 'none')
     findings.warnings.push('The policy is none: receivers deliver mail that fails DMARC.');
+  const testing = oneOf(record, 't', ['y', 'n'], findings) === 'y';
+  if (testing && policy !== null && policy !== 'none')
+    findings.warnings.push(
+      `The policy is only tested (\`t=y\`): receivers act as for ${POLICIES[POLICIES.indexOf(policy) - 1]} instead of ${policy}.`,
+    );
   if (aggregateReports.length === 0)
     findings.warnings.push('There is no address for aggregate reports (`rua`).');
   return {
@@ -154,7 +160,7 @@ function readRecord(record: DmarcRecord, applies: 'p' | 'sp' | 'np', findings: F
     policy,
     subdomainPolicy: policies.sp,
     nonexistentSubdomainPolicy: policies.np,
-    testing: oneOf(record, 't', ['y', 'n'], findings) === 'y',
+    testing,
     dkimAlignment: mode('adkim'),
     spfAlignment: mode('aspf'),
     aggregateReports,

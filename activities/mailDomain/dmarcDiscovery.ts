@@ -12,10 +12,8 @@ export interface DmarcRecord {
 
 /** Maximum number of names that a tree walk queries (RFC 9989 section 4.10). */
 const MAX_NAMES = 8;
-const DMARC = /^v[ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)/i;
-
-/** Whether a TXT record is a DMARC record. The version is case-sensitive, its tag is not (RFC 9989 section 4.8). */
-const isDmarc = (text: string): boolean => DMARC.test(text) && text.includes('DMARC1');
+/** The version is case-sensitive, its tag is not (RFC 9989 section 4.8). */
+const DMARC = /^[vV][ \t]*=[ \t]*DMARC1[ \t]*(?:;|$)/;
 
 export const tagOf = ({ tags }: DmarcRecord, wanted: string): string | null =>
   tags.find(({ name }) => name.toLowerCase() === wanted)?.value ?? null;
@@ -26,7 +24,9 @@ export async function queryDmarc(
   dns: Dns,
 ): Promise<{ records: DmarcRecord[]; others: number }> {
   const texts = await dns.texts(`_dmarc.${domain}`);
-  const records = texts.filter(isDmarc).map((text) => ({ domain, text, ...readTags(text) }));
+  const records = texts
+    .filter((text) => DMARC.test(text))
+    .map((text) => ({ domain, text, ...readTags(text) }));
   return { records, others: texts.length - records.length };
 }
 

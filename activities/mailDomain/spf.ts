@@ -9,7 +9,7 @@ import {
   union,
 } from './addressSets.ts';
 import type { Dns } from './dns.ts';
-import { isSpf, parseSpf, type SpfResult, type SpfTerm } from './spfTerms.ts';
+import { expandMacros, isSpf, parseSpf, type SpfResult, type SpfTerm } from './spfTerms.ts';
 import { type DomainReport, type Findings, newFindings, orError, verdictOf } from './verdict.ts';
 
 /** RFC 7208 section 4.6.4. */
@@ -32,6 +32,8 @@ class PermanentError extends Error {
 
 interface Evaluation {
   dns: Dns;
+  /** The domain whose record is checked, which is that of the sender. */
+  sender: string;
   findings: Findings;
   lookups: number;
   voidLookups: number;
@@ -122,11 +124,11 @@ async function evaluateMechanism(
   const { dns, findings } = evaluation;
   const { name, domain, value, prefixes } = mechanism;
   const term = value === null || value.startsWith('/') ? `${name}${value ?? ''}` : `${name}:${value}`;
-  const target = domain ?? current;
+  const target = domain === null ? current : expandMacros(domain, { d: current, o: evaluation.sender });
   if (name === 'ip4' || name === 'ip6') return countBlock(evaluation, value ?? '');
   countLookup(evaluation);
   if (name === 'ptr') findings.warnings.push(`\`${term}\` should not be used (RFC 7208 section 5.5).`);
-  if (name === 'ptr' || target.includes('%')) return NO_ADDRESS;
+  if (name === 'ptr' || target === null) return NO_ADDRESS;
   if (name === 'include') return (await follow(evaluation, target, path, term)).passing;
   const isWide = prefixes[4] < 32 || prefixes[6] < 128;
   if (name === 'mx') {
@@ -142,7 +144,7 @@ async function evaluateMechanism(
   const found =
     name === 'a' ? await dns.hasAddress(target) : (await dns.lookup(target, 'A')).records.length > 0;
   if (!found) countVoid(evaluation, term);
-  // Without a macro, `exists` looks up the same name for every sender.
+  // `exists` looks up the same name for every sender.
   if (name === 'exists') return found ? EVERY_ADDRESS : NO_ADDRESS;
   return isWide ? blocksAround(evaluation, target, mechanism) : NO_ADDRESS;
 }
@@ -174,8 +176,8 @@ async function evaluate(
   }
   if (redirect === undefined) return { all: 'neutral', passing };
   countLookup(evaluation);
-  const target = redirect.domain ?? '';
-  if (target.includes('%')) return { all: 'neutral', passing };
+  const target = expandMacros(redirect.domain ?? '', { d: domain, o: evaluation.sender });
+  if (target === null) return { all: 'neutral', passing };
   const outcome = await follow(evaluation, target, path, `redirect=${redirect.value ?? ''}`);
   return { all: outcome.all, passing: union(passing, intersection(left, outcome.passing)) };
 }
@@ -220,7 +222,15 @@ export async function checkSpf(domain: string, dns: Dns): Promise<DomainReport['
   findings.errors.push(...faults);
   if (faults.length > 0) return { ...report, record, terms: listed, ...verdictOf(findings) };
 
-  const evaluation: Evaluation = { dns, findings, lookups: 0, voidLookups: 0, blocks: 0, included: [] };
+  const evaluation: Evaluation = {
+    dns,
+    sender: domain,
+    findings,
+    lookups: 0,
+    voidLookups: 0,
+    blocks: 0,
+    included: [],
+  };
   const work = evaluate(evaluation, domain, terms, [domain]).catch((error: unknown) => {
     if (!(error instanceof PermanentError)) throw error;
     findings.errors.push(error.message);

@@ -38,6 +38,30 @@ function isDomainSpec(text: string, macro = MACRO): boolean {
   return labels.length > 1 && LABEL.test(top) && !/^\d+$/.test(top);
 }
 
+/**
+ * Expands the macros of a `domain-spec` that are the same for every mail: `%{d}`, the domain of the record, and `%{o}`, that of the sender
+ * (RFC 7208 section 7.3).
+ *
+ * @param domains values of the letters
+ * @returns null if it has other macros
+ */
+export function expandMacros(text: string, domains: Readonly<Record<string, string>>): string | null {
+  let isKnown = true;
+  const expanded = text.replaceAll(MACRO, (macro) => {
+    const [, letter = '', digits = '', reversed = '', delimiters = ''] =
+      /^%\{(.)(\d*)(r?)(.*)\}$/i.exec(macro) ?? [];
+    const value = domains[letter.toLowerCase()];
+    if (value === undefined) isKnown = false;
+    const parts = [...(delimiters || '.')].reduce(
+      (all, by) => all.flatMap((it) => it.split(by)),
+      [value ?? ''],
+    );
+    if (reversed !== '') parts.reverse();
+    return parts.slice(digits === '' ? 0 : -Number(digits)).join('.');
+  });
+  return isKnown ? expanded : null;
+}
+
 const WHOLE = { 4: 32, 6: 128 } as const;
 
 /** Splits `domain/24//64`. @returns null for a prefix length that is too long */

@@ -630,7 +630,7 @@ type SmtpTestOutputDomain struct {
 	Name string `json:"name"`
 	// Mail servers of the domain (MX, RFC 5321 section 5.1, RFC 7505).
 	Mx SmtpTestOutputDomainMx `json:"mx"`
-	// Who may send mail for the domain (SPF, RFC 7208). All terms up to `all` are evaluated, as for a sender that none of them matches; macros depend on the mail and are checked but not expanded.
+	// Who may send mail for the domain (SPF, RFC 7208). All terms up to `all` are evaluated, as for a sender that none of them matches; macros that depend on the mail are checked but not expanded.
 	Spf SmtpTestOutputDomainSpf `json:"spf"`
 	// What receivers do with mail that fails authentication (DMARC, RFC 9989, which replaces RFC 7489). Without a record of its own, the domain has that of its organizational domain, found by walking up the domain's parents.
 	Dmarc SmtpTestOutputDomainDmarc `json:"dmarc"`

@@ -48,7 +48,7 @@ const spf = {
   type: 'object',
   description:
     'Who may send mail for the domain (SPF, RFC 7208). All terms up to `all` are evaluated, as for a sender that none ' +
-    'of them matches; macros depend on the mail and are checked but not expanded.',
+    'of them matches; macros that depend on the mail are checked but not expanded.',
   properties: {
     record: text('The record; null if there is none, or more than one.'),
     terms: {

@@ -38,6 +38,14 @@ const SPF: Record<string, [record: string, warning: string | null]> = {
   'inc-fail': ['v=spf1 include:closed.open.test -all', null],
   closed: ['v=spf1 ip4:192.0.2.0/24 a mx -all', null],
   macro: ['v=spf1 exists:%{i}.host.open.test -all', null],
+  // Macros of the domain are the same for every mail.
+  known: ['v=spf1 include:plus.%{d2} -all', EVERY],
+  'known-redirect': ['v=spf1 redirect=plus.%{o2}', EVERY],
+  'x-plus': ['v=spf1 include:%{D1-} -all', EVERY],
+  'known-exists': ['v=spf1 exists:%{d3r.}.mirror.open.test -all', EVERY],
+  'known-inside': ['v=spf1 include:inside.open.test -all', EVERY],
+  inside: ['v=spf1 a:%{o1r}.%{d2}/0 ?all', null],
+  unknown: ['v=spf1 redirect=%{l}.%{d2}', null],
   networks: ['v=spf1 ip4:10.0.0.0/8 ip4:198.0.0.0/8 ip6:2001:db8::/32 -all', null],
 };
 
@@ -56,16 +64,19 @@ const DMARC: Record<string, Policies> = {
   d21: [`v=DMARC1; p=reject; ${RUA}?subject=x`, ['reject', 'reject', 'reject'], true],
   d22: [`v=DMARC1; p=reject; ${RUA}?subject=x&body=y!10m`, ['reject', 'reject', 'reject'], true],
   d23: ['v=DMARC1; p=reject; rua=mailto:?to=a@dm.test', ['reject', 'reject', 'reject'], false],
+  d50: [`v=DMARC1; p=reject; t=y; ${RUA}`, ['reject', 'reject', 'reject'], true],
+  d51: [`v=DMARC1; p=quarantine; sp=none; t=Y; ${RUA}`, ['quarantine', 'none', 'none'], true],
+  d52: [`v=DMARC1; p=reject; t=n; ${RUA}`, ['reject', 'reject', 'reject'], true],
   d40: [`v=DMARC1; p=reject; sp=quarantine; np=none; ${RUA}`, ['reject', 'quarantine', 'none'], true],
 };
 
 const zoneOf = (): string =>
   [
-    '$TTL 300\n@ SOA ns root 1 2 3 4 5\n@ NS ns\nns A 127.0.0.1\n$ORIGIN open.test.\nhost A 192.0.2.1',
+    '$TTL 300\n@ SOA ns root 1 2 3 4 5\n@ NS ns\nns A 127.0.0.1\n$ORIGIN open.test.\nhost A 192.0.2.1\ntest.open.known-exists.mirror A 192.0.2.1\nknown-inside A 192.0.2.1',
     ...Object.entries(SPF).map(([name, [record]]) => `${name} TXT "${record}"\n${name} MX 10 host`),
     '$ORIGIN dm.test.\n@ MX 10 host.open.test.',
     ...Object.entries(DMARC).map(([name, [record]]) => `_dmarc.${name} TXT "${record}"\n${name} A 192.0.2.1`),
-    'exists.d40 A 192.0.2.1\na.below.d40 A 192.0.2.1',
+    'exists.d51 A 192.0.2.1\nexists.d40 A 192.0.2.1\na.below.d40 A 192.0.2.1',
     '$ORIGIN testing.test.\n@ MX 10 host.open.test.\n_mta-sts TXT "v=STSv1; id=1"',
   ].join('\n');
 
@@ -111,6 +122,20 @@ test.serial('DMARC: the policy of a name that does not exist is that of `np`', a
   t.is(await policyOf('below.'), 'quarantine', 'an empty non-terminal exists (RFC 8020)');
   t.is(await policyOf('absent.'), 'none');
   t.is(await policyOf('a.absent.'), 'none');
+});
+
+test.serial('DMARC: a policy that is only tested has a warning with the one that applies', async (t) => {
+  const testedOf = async (name: string) => {
+    const { dmarc } = await reportOn(`${name}.dm.test`);
+    return dmarc.warnings.filter((it) => it.includes('t=y'));
+  };
+  const tested = (weaker: string, policy: string) => [
+    `The policy is only tested (\`t=y\`): receivers act as for ${weaker} instead of ${policy}.`,
+  ];
+  t.deepEqual(await testedOf('d50'), tested('quarantine', 'reject'));
+  t.deepEqual(await testedOf('d51'), tested('none', 'quarantine'));
+  t.deepEqual(await testedOf('exists.d51'), [], 'subdomains have the policy none');
+  t.deepEqual(await testedOf('d52'), []);
 });
 
 const policyFor = (mode: string, mx: string): string =>

@@ -792,7 +792,7 @@ export interface SmtpTestOutput {
     };
     /**
      * Who may send mail for the domain (SPF, RFC 7208). All terms up to `all` are evaluated, as for a
-     * sender that none of them matches; macros depend on the mail and are checked but not expanded.
+     * sender that none of them matches; macros that depend on the mail are checked but not expanded.
      */
     spf: {
       /** The record; null if there is none, or more than one. */
