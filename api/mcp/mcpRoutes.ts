@@ -114,7 +114,8 @@ export function mcpRoutes(router: Router<State>, deps: Dependencies): void {
     }
     ctx.set('Cache-Control', 'no-store');
     const parsedBody = await receive(ctx);
-    const acceptable = [JSON_TYPE, STREAM_TYPE].filter((type) => ctx.accepts(type) !== false);
+    // Both types are sent in UTF-8, which clients may name.
+    const acceptable = [JSON_TYPE, STREAM_TYPE].filter((type) => ctx.accepts(type, `${type}; charset=utf-8`));
     const handler = createMcpHandler(() => createServer(ctx, hangup.signal), { onerror: onError });
     const request = new Request(resourceOf(ctx), {
       method: 'POST',

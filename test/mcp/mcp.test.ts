@@ -73,6 +73,8 @@ const ACCEPTS: [accept: string, type: RegExp][] = [
   ['*/*', /^text\/event-stream/],
   ['Application/JSON, Text/Event-Stream', /^text\/event-stream/],
   ['application/*;q=0.5, text/event-stream;q=0', /^application\/json/],
+  ['application/json; charset=UTF-8', /^application\/json/],
+  ['application/json;charset=utf-8, text/event-stream;charset=utf-8;q=0.9', /^text\/event-stream/],
 ];
 test.serial('clients of 2025 get a response for each Accept that includes one of its types', async (t) => {
   for (const [accept, type] of ACCEPTS) {
