@@ -9,6 +9,9 @@ import type { ApiKeyDoc } from '../../store/keys/keyDocs.ts';
 const UNSUPPORTED_TIME =
   'must have seconds from 00 to 59, and an offset that is Z or has minutes, such as +05:00';
 
+/** The last time in milliseconds that has a year of four digits, as times in responses do; an offset can make it later. */
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** Finds the faults of a new or changed key that its JSON Schema cannot express. */
 function faultsOf(
   { tools, expiresAt, dailyBudget, monthlyBudget, allowedNetworks }: KeyChangeBody,
@@ -28,6 +31,8 @@ function faultsOf(
   if (expiresAt != null) {
     const time = Date.parse(expiresAt);
     if (Number.isNaN(time)) faults.push({ pointer: '/expiresAt', message: UNSUPPORTED_TIME });
+    else if (time > LAST_TIME)
+      faults.push({ pointer: '/expiresAt', message: 'must be before the year 10000' });
     else if (time <= Date.now()) faults.push({ pointer: '/expiresAt', message: 'must be in the future' });
   }
   return faults;

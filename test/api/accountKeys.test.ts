@@ -190,6 +190,7 @@ test('an invalid body is refused, and the error lists every fault with its JSON 
     ['2020-01-01T00:00:00Z', /in the future/],
     ['2099-12-31T23:59:60Z', /seconds from 00 to 59/],
     ['2099-12-31T23:59:00+05', /such as \+05:00/],
+    ['9999-12-31T23:59:59-12:00', /before the year 10000/],
   ] as const) {
     const refused = await json(await create(account, { ...good, expiresAt }));
     t.regex(JSON.stringify(refused.errors), reason);
