@@ -1,8 +1,9 @@
-import { constants, X509Certificate } from 'node:crypto';
-import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import { constants, type X509Certificate } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import type { Limits } from './clock.ts';
 import { failureKind, targetFailed } from './failure.ts';
 import type { Guard } from './guard.ts';
+import { peerCertificates } from './peerCertificates.ts';
 import { issued, type RootOf, signed } from './roots.ts';
 import { certificateFaults } from './tls.ts';
 import { verifyErrorOf } from './verification.ts';
@@ -19,9 +20,6 @@ interface Presented {
   /** OpenSSL's name of the protocol version, such as `TLSv1.3`. */
   protocol: string;
 }
-
-/** Maximum number of certificates to return. Clients verify only shorter chains; OpenSSL accepts about 100 KB of them. */
-const MAX_CHAIN = 100;
 
 /**
  * Key exchange groups in the notation of OpenSSL's SSL_CTX_set1_groups_list: first its own defaults, then all others, for servers
@@ -53,67 +51,51 @@ export const ANYTHING = {
 /** Permits ciphers without encryption (eNULL) as the last choice: no secret is sent, only certificates are read. */
 const ANY_CIPHER = 'ALL:eNULL:!aNULL:@SECLEVEL=0';
 
-type Chain = Pick<Presented, 'chain' | 'truncated'>;
-
-function chainOf(socket: TLSSocket): Chain {
-  const chain: Buffer[] = [];
-  let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
-  // Node returns an empty object before a certificate has arrived. A root is its own issuer, which ends the loop.
-  while (next?.raw !== undefined) {
-    const { raw } = next;
-    if (chain.some((seen) => seen.equals(raw))) break;
-    if (chain.length === MAX_CHAIN) return { chain, truncated: true };
-    chain.push(raw);
-    next = next.issuerCertificate;
-  }
-  return { chain, truncated: false };
-}
-
-function read(socket: TLSSocket, chainError: string | null): Presented | null {
-  const chain = chainOf(socket);
-  if (chain.chain.length === 0) return null;
-  return { ...chain, chainError, protocol: socket.getProtocol() ?? '' };
-}
-
-const isSelfIssued = (der: Buffer | undefined): boolean => {
-  if (der === undefined) return false;
-  const { subject, issuer } = new X509Certificate(der);
-  return subject === issuer;
-};
+const isSelfIssued = ({ subject, issuer }: X509Certificate): boolean => subject === issuer;
 
 /**
- * Sorts the certificates that the server sent, so that each is followed by its issuer, and adds the trusted root if the
- * server omitted it. A certificate counts as issuer if name and signature match, even if it is not permitted to issue.
+ * Sorts the certificates that a server sent, so that each is followed by its issuer, and adds the trusted root if the server
+ * omitted it. Those that are no issuer of another one are left out.
+ *
+ * @param kinds what makes a certificate an issuer; a later one counts where no certificate fulfils an earlier one, nor a root
  */
-function sortedChain(socket: TLSSocket, rootOf: RootOf): Chain {
-  const rest: X509Certificate[] = [];
-  let next = socket.getPeerX509Certificate();
-  for (; next !== undefined && rest.length < MAX_CHAIN; next = next.issuerCertificate) rest.push(next);
-  const truncated = next !== undefined;
+function sortedChain(
+  sent: readonly X509Certificate[],
+  rootOf: RootOf,
+  ...kinds: readonly (typeof issued)[]
+): X509Certificate[] {
+  const rest = [...sent];
   const chain = rest.splice(0, 1);
   for (const last of chain) {
-    const take = (is: typeof issued): X509Certificate | undefined => {
-      const at = rest.findIndex((certificate) => is(certificate, last));
+    if (isSelfIssued(last)) break;
+    const take = (is: typeof issued | undefined): X509Certificate | undefined => {
+      const at = rest.findIndex((certificate) => is?.(certificate, last));
       return at === -1 ? undefined : rest.splice(at, 1)[0];
     };
-    const next = take(issued) ?? rootOf(last) ?? take(signed);
+    const next = take(kinds[0]) ?? rootOf(last) ?? take(kinds[1]);
     if (next !== undefined && !next.raw.equals(last.raw)) chain.push(next);
   }
-  return { chain: chain.map(({ raw }) => raw), truncated };
+  return chain;
 }
 
-/** Reads the certificates that a server sent in a handshake; null if they are not X.509. Call this once per socket. */
-export function presentedBy(socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null {
-  const presented = read(socket, certificateFaults(socket, vetted).chain);
-  if (presented === null || presented.truncated || isSelfIssued(presented.chain.at(-1))) return presented;
-  // The chain of Node's getPeerCertificate ends early when the issuer that Node found was the last certificate sent, or is
-  // not permitted to issue. getPeerX509Certificate returns the certificates as sent, but removes them from OpenSSL's list
-  // and leaks about 10 KB, so it is called last and only when needed.
-  const sorted = sortedChain(socket, rootOf);
-  // `presented` is the chain of getPeerCertificate, which links certificates by the names of their issuers. It can be longer
-  // than `sorted`, whose signatures were checked, and is then kept, because it is what the server sent.
-  return sorted.chain.length < presented.chain.length ? presented : { ...presented, ...sorted };
+/** Whether one certificate names the other as its issuer. */
+const named = (issuer: X509Certificate, certificate: X509Certificate): boolean =>
+  certificate.checkIssued(issuer);
+
+function read(socket: TLSSocket, chainError: string | null, rootOf: RootOf): Presented | null {
+  const sent = peerCertificates(socket);
+  if (sent === null) return null;
+  const { certificates, truncated } = sent;
+  const verified = sortedChain(certificates, rootOf, issued, signed);
+  // A chain by names only can be longer than one whose signatures were checked, and is then shown, because the server sent it.
+  const byName = sortedChain(certificates, rootOf, named);
+  const chain = (byName.length > verified.length ? byName : verified).map(({ raw }) => raw);
+  return { chain, truncated, chainError, protocol: socket.getProtocol() ?? '' };
 }
+
+/** Reads the certificates that a server sent in a handshake; null if they are not X.509. */
+export const presentedBy = (socket: TLSSocket, vetted: Vetted, rootOf: RootOf): Presented | null =>
+  read(socket, certificateFaults(socket, vetted).chain, rootOf);
 
 /**
  * Opens a TLS connection and reads the certificates that the server presents, valid or not.
@@ -132,7 +114,7 @@ export async function probeTls(
   const observe = (secure: TLSSocket): void => {
     secure.on('keylog', () => {
       const chainError = verifyErrorOf(secure);
-      if (chainError !== undefined) early = read(secure, chainError) ?? early;
+      if (chainError !== undefined) early = read(secure, chainError, egress.rootOf) ?? early;
     });
   };
   try {

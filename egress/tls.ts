@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import { type Limits, startClock } from './clock.ts';
 import { readSocketError, targetFailed } from './failure.ts';
+import { identityOf, peerCertificates } from './peerCertificates.ts';
 import { explainCertificate, verifyErrorOf } from './verification.ts';
 import type { Vetted } from './vet.ts';
 
@@ -43,10 +44,11 @@ export function certificateFaults(
   vetted: Vetted,
 ): { chain: string | null; host: string | null } {
   const chain = verifyErrorOf(socket);
-  const fault = checkServerIdentity(hostOf(vetted), socket.getPeerCertificate());
+  const own = peerCertificates(socket)?.certificates[0];
+  const isOfHost = own !== undefined && checkServerIdentity(hostOf(vetted), identityOf(own)) === undefined;
   return {
     chain: chain === undefined ? publishedError(socket) : chain,
-    host: fault === undefined ? null : 'ERR_TLS_CERT_ALTNAME_INVALID',
+    host: isOfHost ? null : 'ERR_TLS_CERT_ALTNAME_INVALID',
   };
 }
 

@@ -1,3 +1,4 @@
+import { commonNames } from '../../egress/peerCertificates.ts';
 import { probeTls } from '../../egress/probe.ts';
 import { invalidInput } from '../../schemas/errors.ts';
 import { parseHostPort } from '../../schemas/formats/hostPort.ts';
@@ -34,8 +35,7 @@ export async function run(
   const vetted = await egress.vet(target, limits);
   const presented = await probeTls(egress, vetted, limits);
   const { leaf, issuers, names } = readChain(presented.chain);
-  const commonNames = [leaf.toLegacyObject().subject.CN ?? []].flat();
-  const matchedBy = matchHost(host, names, commonNames);
+  const matchedBy = matchHost(host, names, commonNames(leaf));
   const chainError = presented.chainError ?? weakness([leaf, ...issuers], egress.rootOf);
   const offered = wantsScan ? await scanCiphers(egress, vetted, limitsFor(scanMs)) : null;
   return {
