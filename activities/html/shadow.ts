@@ -55,8 +55,11 @@ function fillSlots(host: Element, light: readonly ChildNode[]): void {
     light.filter((node) => isTag(node) || isText(node)),
     (node) => (isTag(node) ? (node.attribs.slot ?? '') : ''),
   );
-  for (const { element } of elementsBelow(host)) {
-    if (element.name !== 'slot' || element.namespace !== HTML) continue;
+  // Found before they are filled: slots among the children of the host belong to the tree around it.
+  const slots = [...elementsBelow(host)].filter(
+    ({ element }) => element.name === 'slot' && element.namespace === HTML,
+  );
+  for (const { element } of slots) {
     const name = element.attribs.name ?? '';
     const assigned = bySlot.get(name);
     if (assigned === undefined) continue;

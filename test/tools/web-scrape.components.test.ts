@@ -52,6 +52,10 @@ const TREES: Readonly<Record<string, [page: string, text: string]>> = {
     `<x-a>${root('<b>1</b> <slot name=s></slot> <slot></slot> <slot>not</slot>')}<i slot=none>no</i><i>3</i><i slot=s>2</i></x-a>`,
     '1 2 3 not',
   ],
+  'slots are those of the own shadow root': [
+    `<x-a>${root(`<x-b>${root('<h2><slot name=head></slot></h2><slot></slot>')}<slot slot=head></slot><p>body</p></x-b>`)}head</x-a>`,
+    'head body',
+  ],
   'a slot without children shows its own content': [
     `<x-a>${root('<slot name=t>own</slot>')}light</x-a>`,
     'own',
