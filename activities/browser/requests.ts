@@ -35,6 +35,8 @@ export interface Requests {
   readonly secureFrames: ReadonlyMap<string, number>;
   /** Whether requests are pending, except those for slow fonts. */
   readonly isWaiting: boolean;
+  /** Whether a request is pending that began between these two times (epoch milliseconds), except those for slow fonts. */
+  isWaitingFor(from: number, to: number): boolean;
   /** Whether a font has been loading for FONTS_MS or longer. */
   readonly hasSlowFonts: boolean;
   /**
@@ -116,6 +118,8 @@ export async function followRequests(page: Page, client: CDPSession, frameId: st
     get isWaiting() {
       return open.size > slowFonts();
     },
+    isWaitingFor: (from, to) =>
+      [...open].some((each) => each[1] >= from && each[1] < to && !isSlowFont(each)),
     get hasSlowFonts() {
       return slowFonts() > 0;
     },

@@ -25,7 +25,7 @@ const LATEST_MS = 7_000;
 const QUIET_MS = 400;
 /**
  * Milliseconds to wait at the end of the page for more content, which scripts may add after a pause; when the page has grown so
- * before; and while requests are pending.
+ * before; and while requests are pending that began before the end was reached, or later than the first of these times after.
  */
 const GROW_MS = 1_000;
 const GROWN_MS = 2_500;
@@ -52,17 +52,29 @@ export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
     await tryFor(world.evaluate(step), ANSWER_MS);
 }
 
-/** Waits at the end of a page until scripts add content. @returns the extent of the page */
+/**
+ * Waits at the end of a page until scripts add content.
+ *
+ * @param since when the end was reached, in epoch milliseconds. Requests that began then are waited for until `until`
+ * @returns the extent of the page
+ */
 async function waitForGrowth(
   { world }: Scrolled,
   requests: Requests,
-  { extent, vertical, until, growMs }: { extent: number; vertical: string; until: number; growMs: number },
+  {
+    extent,
+    vertical,
+    since,
+    until,
+    growMs,
+  }: { extent: number; vertical: string; since: number; until: number; growMs: number },
 ): Promise<number> {
-  const latest = Math.min(until, Date.now() + LOAD_MS);
+  let latest = Date.now() + LOAD_MS;
   let now = extent;
-  for (let end = Date.now() + growMs; now <= extent && Date.now() < Math.min(end, latest); ) {
+  for (let end = Date.now() + growMs; now <= extent && Date.now() < Math.min(end, latest, until); ) {
     await sleep(STEP_MS);
     if (requests.isWaiting) end = Date.now() + growMs;
+    if (requests.isWaitingFor(since, since + GROW_MS)) latest = end;
     now = (await tryFor(world.evaluate(scrollExtent, SCROLLER, vertical), ANSWER_MS)) ?? extent;
   }
   return now;
@@ -91,6 +103,7 @@ export async function scrollThrough(
   let extent = (await tryFor(measure, ANSWER_MS)) ?? 0;
   let hasGrown = false;
   for (let at = step; at < Math.min(extent, ceiling) && Date.now() < until - REST_MS; at += step) {
+    const since = Date.now();
     const now = await tryFor(world.evaluate(scrollTo, SCROLLER, at, vertical), ANSWER_MS);
     if (now === undefined) break;
     extent = now;
@@ -100,6 +113,7 @@ export async function scrollThrough(
     const grown = await waitForGrowth(scrolled, requests, {
       extent,
       vertical,
+      since,
       until: until - REST_MS,
       growMs,
     });

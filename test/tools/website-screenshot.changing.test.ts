@@ -62,6 +62,13 @@ test.before(async () => {
     '/pauses': list(
       'new IntersectionObserver(([e])=>{if(!e.isIntersecting||busy)return;busy=true;setTimeout(()=>{add();busy=false},n===20?1800:300)}).observe(end)',
     ),
+    '/observed-anew': list(
+      'end.style.height="700px";const o=new IntersectionObserver(([e])=>{if(!e.isIntersecting)return;o.unobserve(end);setTimeout(()=>{add();if(n<60)o.observe(end);else end.style.height="50px"},300)});o.observe(end)',
+    ),
+    '/slowly': list(
+      'n=40;new IntersectionObserver(async([e])=>{if(!e.isIntersecting||busy)return;busy=true;await fetch("/slow-rows");add();busy=false}).observe(end)',
+    ),
+    '/slow-rows': (_, response) => setTimeout(() => response.end('x'), 4_000),
     '/rows': (_, response) => setTimeout(() => response.end('x'), 400),
     '/in-box': list(
       'new IntersectionObserver(([e])=>{if(e.isIntersecting)setTimeout(add,500)},{threshold:[0,.5,1]}).observe(end)',
@@ -131,11 +138,12 @@ test.serial('lists that grow while they are scrolled are captured to their end',
   const { at, ...result } = await shoot('infinite');
   t.like(result, { height: 4040, truncated: false });
   t.is(at(790, 4030), '0,0,0');
-  for (const path of ['by-scroll', 'by-request', 'in-box', 'pauses']) {
+  for (const path of ['by-scroll', 'by-request', 'in-box', 'pauses', 'observed-anew']) {
     const grown = await shoot(path);
     t.is(grown.height, 6050, path);
     t.is(grown.at(400, 6040), BLUE, path);
   }
+  t.is((await shoot('slowly')).height, 3050);
 });
 
 test.serial('a list without an end is captured up to the ceiling', async (t) => {

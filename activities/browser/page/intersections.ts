@@ -15,7 +15,8 @@ export function markScrolling(mark: string, value: string): void {
  * Runs in the page before the page's own scripts. While the root element has the attribute `mark`, intersection
  * observers do not report elements that leave the viewport: a page that reveals blocks in the viewport would otherwise
  * hide the others again. An element that has left and enters again on the way down is reported: a page loads more of an
- * endless list when the element at its end enters.
+ * endless list when the element at its end enters. So is the first report after an element is observed again, because many
+ * lists observe that element anew after each load.
  */
 export function suppressLeaving(mark: string, down: string): void {
   const Native = window.IntersectionObserver;
@@ -30,15 +31,25 @@ export function suppressLeaving(mark: string, down: string): void {
     seen.set(target, { most: Math.max(most, intersectionRatio), outside: !isIntersecting });
     return !isIntersecting || (intersectionRatio < most && !(isDown && outside));
   };
+  const seenBy = new WeakMap<IntersectionObserver, Seen>();
   class KeepingObserver extends Native {
     constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
-      const seen: Seen = new WeakMap();
       super((entries, observer) => {
         const marked = document.documentElement?.getAttribute(mark) ?? null;
+        const seen: Seen = seenBy.get(observer) ?? new WeakMap();
+        seenBy.set(observer, seen);
         const kept =
           marked === null ? entries : entries.filter((entry) => !isLeaving(entry, seen, marked === down));
         if (kept.length > 0) callback.call(observer, kept, observer);
       }, options);
+    }
+    override unobserve(target: Element): void {
+      seenBy.get(this)?.delete(target);
+      super.unobserve(target);
+    }
+    override disconnect(): void {
+      seenBy.delete(this);
+      super.disconnect();
     }
   }
   Object.defineProperty(KeepingObserver, 'name', { value: Native.name });
