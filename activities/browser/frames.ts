@@ -3,36 +3,38 @@ import { SCROLLER, scrollTo } from './page/scrollers.ts';
 import type { RenderPage } from './pool.ts';
 import { tryFor } from './tryFor.ts';
 
-const MAX_FRAMES = 20;
-/**
- * Largest height of a captured frame in CSS pixels, and its largest area. A screenshot of that size at scale factor 2
- * fits into one DevTools message.
- */
-const MAX_HEIGHT = 4_000;
-const MAX_PIXELS = 3_000_000;
-const FRAMES_MS = 3_000;
+const MAX_FRAMES = 60;
+/** Largest area of a captured frame in CSS pixels. At scale factor 2, its canvas takes 256 MB. */
+const MAX_PIXELS = 16_000_000;
+const FRAMES_MS = 5_000;
 const ANSWER_MS = 2_000;
 
 async function drawFrame(
   { world, client }: Pick<RenderPage, 'world' | 'client'>,
   index: number,
+  until: number,
 ): Promise<void> {
-  const box = await world.evaluate(showFrame, FRAME, index);
-  if (box === null || box.width < 1 || box.height < 1) return;
-  if (box.height > MAX_HEIGHT || box.width * box.height > MAX_PIXELS) return;
-  const { cssLayoutViewport, cssVisualViewport } = await client.send('Page.getLayoutMetrics');
-  const x = box.x + cssLayoutViewport.pageX - cssVisualViewport.pageX;
-  const { data } = await client.send('Page.captureScreenshot', {
-    format: 'png',
-    optimizeForSpeed: true,
-    clip: { ...box, x, scale: 1 },
-    captureBeyondViewport: true,
-  });
-  await world.evaluate(replaceFrame, FRAME, index, data);
+  for (let from = 0; Date.now() < until; ) {
+    const piece = await world.evaluate(showFrame, FRAME, index, from);
+    if (piece === null || piece.width < 1 || piece.height < 1) return;
+    const { x, y, width, height, left } = piece;
+    if (width * (from + height + left) > MAX_PIXELS) return;
+    const { cssLayoutViewport, cssVisualViewport } = await client.send('Page.getLayoutMetrics');
+    const shift = cssLayoutViewport.pageX - cssVisualViewport.pageX;
+    const { data } = await client.send('Page.captureScreenshot', {
+      format: 'png',
+      optimizeForSpeed: true,
+      clip: { x: x + shift, y, width, height, scale: 1 },
+      captureBeyondViewport: true,
+    });
+    await world.evaluate(replaceFrame, FRAME, index, data, from, height, left);
+    if (left <= 0) return;
+    from += height;
+  }
 }
 
 /**
- * Replaces each cross-origin frame below the viewport with a screenshot of the frame, because Chromium does not paint
+ * Replaces each cross-origin frame outside the viewport with a screenshot of the frame, because Chromium does not paint
  * such frames outside the viewport, even with `captureBeyondViewport`. Then scrolls back to the top.
  */
 export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' | 'client'>): Promise<void> {
@@ -40,6 +42,6 @@ export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' |
   const until = Date.now() + FRAMES_MS;
   const count = (await tryFor(renderPage.world.evaluate(findFrames, FRAME, MAX_FRAMES), ANSWER_MS)) ?? 0;
   for (let index = 0; index < count && Date.now() < until; index++)
-    await tryFor(drawFrame(renderPage, index), until - Date.now());
+    await tryFor(drawFrame(renderPage, index, until), until - Date.now());
   if (count > 0) await tryFor(renderPage.world.evaluate(scrollTo, SCROLLER, 0, ''), ANSWER_MS);
 }

@@ -2,6 +2,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import { type Capture, type CaptureOptions, CEILING_CSS_PIXELS, capture } from './capture.ts';
 import { findClosedRoots } from './closedRoots.ts';
 import { type Emulation, emulate, viewportOf } from './emulate.ts';
+import { expandFillingFrame } from './fillingFrame.ts';
 import { drawFrames } from './frames.ts';
 import { timed } from './metrics.ts';
 import type { LoadTime } from './navigate.ts';
@@ -79,16 +80,20 @@ async function perform<T>(
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
       await findClosedRoots(client, world);
+      await expandFillingFrame(renderPage);
       await scrollThrough(renderPage, requests, {
         step: height,
         ceiling: CEILING_CSS_PIXELS,
         until: Math.min(Date.now() + SCROLL_MS, deadline - (format === 'pdf' ? WHOLE_PDF_MS : CAPTURE_MS)),
       });
+      // Scrolling can have added components.
+      await findClosedRoots(client, world);
       await drawFrames(renderPage);
       await layOutAsWhole(world);
     });
   if (prepare || fullPage) await makeResponsive(renderPage);
   const rest = await finish(renderPage, requests);
+  if (selector !== undefined && !fullPage) await findClosedRoots(client, world);
   const box = selector === undefined ? undefined : await showSelected(world, requests, selector);
   const width = fullPage ? await wholeWidth(renderPage, viewport.width) : viewport.width;
   const picture = await timed(metrics, 'capture', () =>

@@ -62,7 +62,7 @@ export async function returnToTop(
   const scripted = (await tryFor(world.evaluate(hasScripts), ANSWER_MS)) === true;
   const restore = scripted ? await pretend() : undefined;
   await tryFor(world.evaluate(scrollTo, SCROLLER, 0, ''), ANSWER_MS);
-  await tryFor(world.evaluate(expandScroller, SCROLLER), ANSWER_MS);
+  await tryFor(world.evaluate(expandScroller, SCROLLER, 0), ANSWER_MS);
   if (!scripted) return;
   const before = (await measure()) ?? 0;
   await tryFor(world.evaluate(notifyResize), ANSWER_MS);

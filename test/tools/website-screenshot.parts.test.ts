@@ -20,6 +20,22 @@ const SCROLLER = 'height:100vh;overflow-y:auto';
 const COLUMNS = (colours: readonly string[]) =>
   colours.map((colour) => `<p style="inline-size:100%;block-size:300px;background:${colour}"></p>`).join('');
 const SIX = ['#f00', '#ff0', '#0f0', '#0ff', '#00f', '#f0f'];
+const AT_BOTTOM = 'position:fixed;left:0;right:0;bottom:0;height:60px';
+const BAR = `<div style="${AT_BOTTOM};background:#00f"></div>`;
+const [HEAD, FOOT] = ['#f00', '#00f'].map(
+  (colour) => `<div style="flex:none;height:60px;background:${colour}"></div>`,
+);
+const edge = (side: string, colour: string, position = 'absolute') =>
+  `<div style="position:${position};left:0;right:0;${side}:0;height:60px;background:${colour}"></div>`;
+const ELEMENT = '<div id=e style="width:200px;height:1500px;background:#0f0"></div>';
+/** Pages as high as the viewport with 60 px of red, a scroll container, and 60 px of blue. */
+const SHELLS: Readonly<Record<string, string>> = {
+  flex: `<div style="display:flex;flex-direction:column;height:100vh">${HEAD}<div style="flex:1 1 0px;min-height:0;display:flex"><main style="flex:1;overflow:auto">${LONG}</main></div>${FOOT}</div>`,
+  grid: `<div style="display:grid;grid-template-rows:60px calc(100vh - 120px) 60px">${HEAD}<main style="overflow:auto">${LONG}</main>${FOOT}</div>`,
+  absolute: `${edge('top', '#f00')}<main style="position:absolute;inset:60px 0 60px 100px;overflow:auto">${LONG}</main>${edge('bottom', '#00f')}`,
+  fixed: `${edge('top', '#f00', 'fixed')}<main style="position:fixed;inset:60px 0 60px 100px;overflow:auto">${LONG}</main>${edge('bottom', '#00f', 'fixed')}`,
+  queries: `<div style="container-type:size;height:100dvh"><div style="display:flex;flex-direction:column;height:100%">${HEAD}<main style="flex:1;overflow:auto">${LONG}</main>${FOOT}</div></div>`,
+};
 const CASES = [
   'dialog',
   'mobile-no-viewport',
@@ -35,7 +51,8 @@ test.before(async () => {
     response.setHeader('Content-Type', 'text/html').end('<body style="margin:0;background:#0f0">'),
   );
   otherPort = await listen(other);
-  const frame = `<iframe src="http://127.0.0.1:${otherPort}/" style="display:block;border:0;width:300px;height:200px"></iframe>`;
+  const foreign = `http://127.0.0.1:${otherPort}/`;
+  const frame = `<iframe src="${foreign}" style="display:block;border:0;width:300px;height:200px"></iframe>`;
   const cases = await Promise.all(
     CASES.map(async (name) => [`/${name}`, await casePage(`shot-${name}`)] as const),
   );
@@ -88,11 +105,56 @@ test.before(async () => {
       `<meta name=viewport content="initial-scale=.5"><div style="height:2000px;background:linear-gradient(90deg,#ff0 700px,#0f0 700px)"></div>`,
     ),
     '/device-width': page(`<meta name=viewport content="width=device-width">${box(1500, '#ff0')}`),
+    ...Object.fromEntries(Object.entries(SHELLS).map(([name, body]) => [`/shell-${name}`, page(body)])),
+    ...Object.fromEntries(
+      Object.entries({
+        long: `<iframe src="${foreign}" style="width:600px;height:5000px"></iframe>`,
+        inner: `<iframe srcdoc='<body style="margin:0"><iframe src="${foreign}" style="border:0;width:600px;height:300px"></iframe>' style="width:600px;height:300px"></iframe>`,
+        object: `<object data="${foreign}" style="width:600px;height:300px"></object>`,
+        scaled: `<div style="width:300px;height:150px"><iframe src="${foreign}" style="transform:scale(.5);transform-origin:0 0;width:600px;height:300px"></iframe></div>`,
+      }).map(([name, body]) => [
+        `/frame-${name}`,
+        page(`<style>iframe,object{display:block;border:0}</style>${box(2000, '#ff0')}${body}`),
+      ]),
+    ),
+    '/long': page(LONG),
+    '/filling': page('<iframe src=/long style="display:block;border:0;width:100%;height:100vh"></iframe>'),
+    '/transformed': page(
+      `<div style="transform:translateZ(0);height:800px;background:#f00">${BAR}</div>${LONG}`,
+    ),
+    '/bar-in-bar': page(
+      `${LONG}<div style="${AT_BOTTOM};background:#00f"><div style="position:fixed;bottom:10px;left:390px;width:40px;height:40px;background:#f00"></div><div style="position:fixed;top:300px;left:390px;width:40px;height:40px;background:#f00"></div></div>`,
+    ),
+    '/zoomed': page(`<style>body{zoom:1.25}</style>${box(2000, '#ff0')}${BAR}`),
+    '/sticky-parts': page(
+      `<div style="height:300px;overflow:auto">${box(1000, '#0ff')}<div style="position:sticky;bottom:0;height:60px;background:#00f"></div></div>${box(2000, '#ff0')}<div style="position:sticky;top:0;bottom:0;height:60px;background:#00f"></div>${LONG}`,
+    ),
+    '/late-parts': page(
+      `${box(3000, '#ff0')}<div id=s style="height:400px"></div><script>new IntersectionObserver(([e],o)=>{if(!e.isIntersecting)return;o.disconnect();s.attachShadow({mode:'closed'}).innerHTML=${JSON.stringify(frame + BAR)}}).observe(s)</script>`,
+    ),
     '/hidden-part': page(
       `<div style="width:200px;height:100px;overflow:hidden"><div id=e style="width:300px;height:400px;background:#0f0"></div></div>${box(2000, '#f00')}`,
     ),
     '/modal': page(
       `<div style="position:fixed;inset:50px;overflow:hidden;background:#fff"><div style="height:100%;overflow:auto"><div id=e style="width:200px;height:1500px;background:#0f0"></div></div></div>${box(2000, '#f00')}`,
+    ),
+    '/centred': page(
+      `${box(2000, '#f00')}<div style="position:fixed;inset:0;display:flex;align-items:center;justify-content:center"><div style="width:300px;height:400px;overflow:auto">${ELEMENT}</div></div>`,
+    ),
+    '/translated': page(
+      `${box(2000, '#f00')}<div style="position:fixed;top:50%;left:50%;translate:-50% -50%;max-height:80vh;overflow:auto">${ELEMENT}</div>`,
+    ),
+    '/footed': page(
+      `<div style="display:grid;grid-template-rows:100px 300px 100px;width:400px">${box(100, '#f00')}<div style="overflow:auto">${ELEMENT}</div>${box(100, '#f00')}</div>${box(2000, '#f00')}`,
+    ),
+    '/slotted': page(
+      `<div>${shadow('<div style="width:400px;height:300px;overflow:auto"><slot></slot></div>', 'closed')}${ELEMENT}</div>${box(2000, '#f00')}`,
+    ),
+    '/drawing': page(
+      `<div style="width:400px;height:300px;overflow:auto"><svg width=200 height=1500 style="display:block"><g id=e><rect width=200 height=1500 fill="#0f0" /></g></svg></div>${box(2000, '#f00')}`,
+    ),
+    '/below-popover': page(
+      `${ELEMENT}<p popover id=p style="position:absolute;inset:0;width:500px;height:500px;background:#f00"></p><script>p.showPopover()</script>`,
     ),
     '/escapes': page(
       `<div style="overflow:auto;height:50px"><div id=e style="position:absolute;width:200px;height:300px;background:#0f0"></div></div>${box(2000, '#f00')}`,
@@ -148,6 +210,50 @@ test.serial('a narrow column that scrolls is shown whole', async (t) => {
   t.deepEqual([at(300, 2990), at(300, 3090)], [YELLOW, GREEN]);
 });
 
+for (const name of Object.keys(SHELLS))
+  test.serial(`what is around an expanded scroll container keeps its place: ${name}`, async (t) => {
+    const { at, height } = await shoot(`shell-${name}`);
+    t.is(height, 3220);
+    const seen = [30, 100, 860, 3050, 3070, 3150, 3170, 3210].map((y) => at(400, y));
+    t.deepEqual(seen, ['255,0,0', YELLOW, YELLOW, YELLOW, GREEN, GREEN, BLUE, BLUE]);
+    t.is(at(790, 3100), GREEN);
+  });
+
+test.serial('only bars that keep their place in the viewport are moved, and once', async (t) => {
+  const transformed = await shoot('transformed');
+  t.is(transformed.height, 3900);
+  t.deepEqual(
+    [730, 770, 3890].map((y) => transformed.at(400, y)),
+    ['255,0,0', BLUE, GREEN],
+  );
+  const nested = await shoot('bar-in-bar');
+  t.is(nested.height, 3100);
+  t.deepEqual(
+    [290, 320, 3030, 3070, 3095].map((y) => nested.at(400, y)),
+    [YELLOW, '255,0,0', GREEN, '255,0,0', BLUE],
+  );
+  const zoomed = await shoot('zoomed');
+  t.is(zoomed.height, 2500);
+  t.deepEqual(
+    [2420, 2430, 2495].map((y) => zoomed.at(400, y)),
+    [YELLOW, BLUE, BLUE],
+  );
+  const sticky = await shoot('sticky-parts');
+  t.deepEqual(
+    [230, 250, 870, 2290, 2310].map((y) => sticky.at(400, y)),
+    ['0,255,255', BLUE, YELLOW, YELLOW, BLUE],
+  );
+});
+
+test.serial('parts that a component adds while the page is scrolled are shown', async (t) => {
+  const { at, height } = await shoot('late-parts');
+  t.is(height, 3400);
+  t.deepEqual(
+    [at(150, 2990), at(150, 3100), at(400, 3100), at(400, 3370)],
+    [YELLOW, GREEN, '255,255,255', BLUE],
+  );
+});
+
 test.serial('fixed bars and backgrounds in shadow roots are placed like others', async (t) => {
   for (const path of ['fixed-open', 'fixed-closed']) {
     const { at, height } = await shoot(path);
@@ -170,6 +276,26 @@ test.serial('cross-origin frames in shadow roots below the viewport are shown', 
     t.is(height, 2200);
     t.deepEqual([at(150, 1990), at(150, 2100), at(400, 2100)], [YELLOW, GREEN, '255,255,255'], path);
   }
+});
+
+test.serial('cross-origin frames are shown whole, also in frames and objects', async (t) => {
+  for (const [name, width, height] of [
+    ['long', 600, 5000],
+    ['inner', 600, 300],
+    ['object', 600, 300],
+    ['scaled', 300, 150],
+  ] as const) {
+    const { at, ...result } = await shoot(`frame-${name}`);
+    t.is(result.height, 2000 + height, name);
+    const seen = [10, height / 2, height - 10].map((y) => at(width - 10, 2000 + y));
+    t.deepEqual([...seen, at(width + 10, 2010)], [GREEN, GREEN, GREEN, '255,255,255'], name);
+  }
+});
+
+test.serial('a frame that fills the viewport is shown whole', async (t) => {
+  const { at, ...result } = await shoot('filling');
+  t.like(result, { height: 3100, truncated: false });
+  t.deepEqual([at(400, 2990), at(400, 3090)], [YELLOW, GREEN]);
 });
 
 test.serial('pages with vertical lines are shown whole', async (t) => {
@@ -242,6 +368,12 @@ test.serial('a selected element shows nothing but itself', async (t) => {
   t.is(part.at(199, 99), GREEN);
   for (const [path, height] of [
     ['modal', 1500],
+    ['centred', 1500],
+    ['translated', 1500],
+    ['footed', 1500],
+    ['slotted', 1500],
+    ['drawing', 1500],
+    ['below-popover', 1500],
     ['escapes', 300],
   ] as const) {
     const { at, ...size } = await shoot(path, { selector: '#e', fullPage: false });

@@ -36,7 +36,7 @@ export function elementsBelow(root: Document | ShadowRoot | Element): HTMLElemen
 }
 
 /** Returns the parent in the flat tree (CSS Scoping, section 4.1): that of the slot for a slotted element, the host for a top element. */
-export function flatParentOf(element: Element): HTMLElement | null {
+export function flatParentOf(element: Element): Element | null {
   const root = element.getRootNode();
   const parent = element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
   // `assignedSlot` is null for a slot in a closed root.
@@ -45,8 +45,54 @@ export function flatParentOf(element: Element): HTMLElement | null {
       ? shadowRootOf(parent)?.querySelectorAll('slot')
       : undefined;
   const slot = [...(slots ?? [])].find((each) => each.assignedElements().includes(element));
-  const found = slot ?? parent;
-  return found instanceof HTMLElement ? found : null;
+  return slot ?? parent;
+}
+
+/** Returns the elements around an element in the flat tree, the nearest first, without those of SVG and MathML. */
+export function elementsAround(element: Element): HTMLElement[] {
+  const found: HTMLElement[] = [];
+  for (let outer = flatParentOf(element); outer !== null; outer = flatParentOf(outer))
+    if (outer instanceof HTMLElement) found.push(outer);
+  return found;
+}
+
+/** Whether neither of two elements contains the other, also through shadow roots. */
+export function isApart(element: Element, other: Element): boolean {
+  const root = element.getRootNode();
+  if (element.contains(other) || other.contains(element)) return false;
+  return !(root instanceof ShadowRoot) || (!other.contains(root.host) && !root.host.contains(other));
+}
+
+/** Returns the box of an element without the parts that elements around it clip, relative to the viewport. */
+export function shownPartOf(element: Element): { left: number; top: number; right: number; bottom: number } {
+  let { left, top, right, bottom } = element.getBoundingClientRect();
+  let { position } = getComputedStyle(element);
+  for (
+    let outer = flatParentOf(element);
+    outer !== null && outer !== document.body;
+    outer = flatParentOf(outer)
+  ) {
+    // The boxes of other elements of SVG do not clip.
+    if (outer instanceof SVGElement && !(outer instanceof SVGSVGElement && outer.ownerSVGElement === null))
+      continue;
+    const style = getComputedStyle(outer);
+    const isAnchor =
+      style.transform !== 'none' || style.filter !== 'none' || /paint|strict|content/.test(style.contain);
+    const isContaining =
+      position === 'fixed' ? isAnchor : position !== 'absolute' || isAnchor || style.position !== 'static';
+    if (!isContaining) continue;
+    position = style.position;
+    const box = outer.getBoundingClientRect();
+    if (style.overflowX !== 'visible') {
+      left = Math.max(left, box.left + outer.clientLeft);
+      right = Math.min(right, box.left + outer.clientLeft + outer.clientWidth);
+    }
+    if (style.overflowY !== 'visible') {
+      top = Math.max(top, box.top + outer.clientTop);
+      bottom = Math.min(bottom, box.top + outer.clientTop + outer.clientHeight);
+    }
+  }
+  return { left, top, right, bottom };
 }
 
 /** Returns the element that matches the attribute selector `[mark]`, also in a shadow root. */

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import { elementsBelow, findMarked, flatParentOf } from './elements.ts';
+import { elementsAround, elementsBelow, findMarked } from './elements.ts';
 
 // Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
@@ -47,8 +47,8 @@ export function findScroller(mark: string): number {
 }
 
 /**
- * Scrolls by `distance` from the start without animation, down or, in a document with vertical lines, sideways. Waits until
- * intersection observers have been notified.
+ * Scrolls by `distance` from the start without animation, down or, in a document with vertical lines, sideways; by 0 back in
+ * both directions. Waits until intersection observers have been notified.
  *
  * @returns the current extent of the content in that direction
  */
@@ -56,7 +56,8 @@ export async function scrollTo(mark: string, distance: number, vertical: string)
   const scroller = findMarked(mark) ?? document.scrollingElement ?? document.documentElement;
   const isLeftwards = () => getComputedStyle(document.body).writingMode.endsWith('rl');
   const to = vertical === '' ? { top: distance } : { left: isLeftwards() ? -distance : distance };
-  scroller.scrollTo({ ...to, behavior: 'instant' });
+  const back = distance === 0 ? { top: 0, left: 0 } : {};
+  scroller.scrollTo({ ...to, ...back, behavior: 'instant' });
   // Intersection observers are notified at the end of an animation frame, so wait for two of them.
   for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
   return vertical === '' ? scroller.scrollHeight : scroller.scrollWidth;
@@ -69,22 +70,80 @@ export function scrollExtent(mark: string, vertical: string): number {
 }
 
 /**
- * Expands the marked scroll container and its ancestors to the height of the content, so that the page shows all of it.
+ * Expands the marked scroll container and the elements around it to the height of the content, so that the page shows all
+ * of it. Elements beside and below it keep their distance.
+ *
+ * @param extent height of the content in CSS pixels; 0: that of the scroll container
  */
-export function expandScroller(mark: string): void {
+export function expandScroller(mark: string, extent: number): void {
   const scroller = findMarked(mark);
   if (scroller === null) return;
-  const height = scroller.scrollHeight;
-  for (let element: HTMLElement | null = scroller; element !== null; element = flatParentOf(element)) {
-    for (const property of ['height', 'max-height', 'overflow', 'contain'])
-      element.style.setProperty(
-        property,
-        { height: 'auto', 'max-height': 'none', overflow: 'visible', contain: 'none' }[property] ?? '',
-        'important',
-      );
-    // An element out of the normal flow does not add to the height of the page, so put it into the flow.
-    if (['fixed', 'absolute'].includes(getComputedStyle(element).position))
-      element.style.setProperty('position', 'relative', 'important');
+  const set = (element: HTMLElement, declarations: Readonly<Record<string, string>>): void => {
+    for (const [property, value] of Object.entries(declarations))
+      element.style.setProperty(property, value, 'important');
+  };
+  const grown = (extent || scroller.scrollHeight) - scroller.clientHeight;
+  const around: { element: HTMLElement; box: DOMRect; width: number; height: number; rows: string }[] = [];
+  for (const element of [scroller, ...elementsAround(scroller)]) {
+    const { gridTemplateRows: rows } = getComputedStyle(element);
+    const { offsetWidth: width, offsetHeight } = element;
+    // What is placed at the bottom of the viewport counts as at the bottom of the document.
+    const isRoot = element === document.body || element === document.documentElement;
+    const height = Math.max(offsetHeight, isRoot ? innerHeight : 0) + grown;
+    around.push({ element, box: element.getBoundingClientRect(), width, height, rows });
   }
-  scroller.style.setProperty('min-height', `${height}px`, 'important');
+  for (const { element, width, height } of around) {
+    const { position, containerType } = getComputedStyle(element);
+    set(element, { height: 'auto', 'max-height': 'none', overflow: 'visible', contain: 'none' });
+    // With the containment of its size, a container of queries would have no height.
+    if (containerType.includes('size')) set(element, { 'container-type': 'inline-size' });
+    if (position !== 'fixed' && position !== 'absolute') continue;
+    set(element, {
+      position: 'absolute',
+      'box-sizing': 'border-box',
+      width: `${width}px`,
+      height: `${height}px`,
+    });
+    set(element, { right: 'auto', bottom: 'auto' });
+  }
+  const { body } = document;
+  const { left = 1, top = 1 } = body?.getBoundingClientRect() ?? {};
+  if (body !== null && left === 0 && top === 0 && getComputedStyle(body).position === 'static')
+    set(body, { position: 'relative' });
+  const bottomOf = (element: HTMLElement | undefined) => element?.getBoundingClientRect().bottom ?? 0;
+  for (const [index, { element, box, height, rows }] of around.entries()) {
+    const style = getComputedStyle(element);
+    const inner = around[index - 1];
+    const isLow =
+      inner === undefined ? element.offsetHeight < height : bottomOf(inner.element) > bottomOf(element) + 1;
+    if (!isLow) continue;
+    const edges = [style.paddingTop, style.paddingBottom, style.borderTopWidth, style.borderBottomWidth];
+    const sum =
+      style.boxSizing === 'border-box' ? 0 : edges.reduce((all, edge) => all + Number.parseFloat(edge), 0);
+    set(element, { 'min-height': `${height - sum}px` });
+    // The row of the grid that the inner element ends in takes it up.
+    const tracks =
+      style.display.endsWith('grid') && inner !== undefined ? rows.split(' ').map(Number.parseFloat) : [];
+    const gap = Number.parseFloat(style.rowGap) || 0;
+    let end = box.top + element.clientTop + Number.parseFloat(style.paddingTop);
+    const ended = tracks.findIndex((track) => {
+      end += track + gap;
+      return inner !== undefined && end >= inner.box.bottom - 1;
+    });
+    if (ended >= 0)
+      set(element, {
+        'grid-template-rows': tracks.map((track, at) => `${track + (at === ended ? grown : 0)}px`).join(' '),
+      });
+  }
+  for (const { element, box } of around.toReversed()) {
+    const style = getComputedStyle(element);
+    if (style.position !== 'absolute') continue;
+    const moved = element.getBoundingClientRect();
+    const zoom = element.currentCSSZoom;
+    const [x, y] = [(box.left - moved.left) / zoom, (box.top - moved.top) / zoom];
+    set(element, {
+      left: `${Number.parseFloat(style.left) + x}px`,
+      top: `${Number.parseFloat(style.top) + y}px`,
+    });
+  }
 }

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import { elementsBelow, flatParentOf } from './elements.ts';
+import { elementsAround, elementsBelow, isApart, shownPartOf } from './elements.ts';
 
 // Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
@@ -14,29 +14,57 @@ export function isShown(selector: string): boolean | null {
 
 /**
  * Scrolls to the first element that matches the CSS selector. If an element around it scrolls and is too small to show
- * all of it, that element and those around it are expanded first.
+ * all of it, that element and those around it are expanded first, and elements that it then lies over are hidden.
  */
 export function scrollToSelected(selector: string): void {
   const selected = document.querySelector(selector);
   if (selected === null) return;
-  const around: HTMLElement[] = [];
-  for (
-    let outer = flatParentOf(selected);
-    outer !== null && outer !== document.body;
-    outer = flatParentOf(outer)
-  )
-    around.push(outer);
+  const all = elementsAround(selected);
+  const around = all.slice(0, all.indexOf(document.body));
   const { width, height } = selected.getBoundingClientRect();
   const isSmaller = (element: HTMLElement) =>
     element.clientHeight < height - 1 || element.clientWidth < width - 1;
   const scrolls = (element: HTMLElement) => /auto|scroll|overlay/.test(getComputedStyle(element).overflow);
-  if (around.some((element) => isSmaller(element) && scrolls(element)))
-    for (const element of around) {
-      if (getComputedStyle(element).overflow === 'visible' || !isSmaller(element)) continue;
-      const expanded = { height: 'auto', 'max-height': 'none', overflow: 'visible', contain: 'none' };
-      for (const [property, value] of Object.entries(expanded))
+  if (around.some((element) => isSmaller(element) && scrolls(element))) {
+    const meets = (
+      element: Element,
+      { left, top, right, bottom }: ReturnType<typeof shownPartOf>,
+    ): boolean => {
+      const box = element.getBoundingClientRect();
+      return box.left < right && box.right > left && box.top < bottom && box.bottom > top;
+    };
+    const shown = shownPartOf(selected);
+    const beside = elementsBelow(document.body).filter(
+      (element) => isApart(element, selected) && !meets(element, shown),
+    );
+    const expanded = around.filter(
+      (element) => getComputedStyle(element).overflow !== 'visible' && isSmaller(element),
+    );
+    for (const element of expanded) {
+      const declarations = {
+        ...{ height: 'auto', 'max-height': 'none', overflow: 'visible', contain: 'none' },
+        // With the containment of its size, a container of queries would have no height.
+        ...(getComputedStyle(element).containerType.includes('size') && { 'container-type': 'inline-size' }),
+      };
+      for (const [property, value] of Object.entries(declarations))
         element.style.setProperty(property, value, 'important');
     }
+    // A dialog in the middle of the viewport has grown beyond the start of the page, which is never shown.
+    const { left, top } = selected.getBoundingClientRect();
+    const isLeftToRight = getComputedStyle(document.documentElement).direction === 'ltr';
+    const x = isLeftToRight ? Math.max(0, -left - scrollX) : 0;
+    const y = Math.max(0, -top - scrollY);
+    const outermost = expanded.at(-1);
+    if (outermost !== undefined && x + y > 0) {
+      const { translate } = getComputedStyle(outermost);
+      const [before = '0px', above = '0px'] = translate === 'none' ? [] : translate.split(' ');
+      const moved = `calc(${before} + ${x}px) calc(${above} + ${y}px)`;
+      outermost.style.setProperty('translate', moved, 'important');
+    }
+    const box = selected.getBoundingClientRect();
+    for (const element of beside)
+      if (meets(element, box)) element.style.setProperty('visibility', 'hidden', 'important');
+  }
   selected.scrollIntoView({ block: 'center', behavior: 'instant' });
 }
 
@@ -49,7 +77,7 @@ export interface Box {
 }
 
 /**
- * Hides fixed and sticky elements that may cover the first element that matches the CSS selector.
+ * Hides fixed and sticky elements, dialogs and popovers that may cover the first element that matches the CSS selector.
  *
  * @returns the box of that element without the parts that elements around it clip, rounded outwards; null when no element
  *   matches
@@ -58,37 +86,13 @@ export function isolateSelected(selector: string): Box | null {
   const selected = document.querySelector(selector);
   if (selected === null) return null;
   for (const element of elementsBelow(document.body)) {
-    if (element.contains(selected) || selected.contains(element)) continue;
-    const root = element.getRootNode();
-    if (root instanceof ShadowRoot && (selected.contains(root.host) || root.host.contains(selected)))
-      continue;
-    if (['fixed', 'sticky'].includes(getComputedStyle(element).position))
-      element.style.setProperty('visibility', 'hidden', 'important');
+    if (!isApart(element, selected)) continue;
+    const mayCover =
+      ['fixed', 'sticky'].includes(getComputedStyle(element).position) ||
+      element.matches(':modal, :popover-open');
+    if (mayCover) element.style.setProperty('visibility', 'hidden', 'important');
   }
-  let { left, top, right, bottom } = selected.getBoundingClientRect();
-  let { position } = getComputedStyle(selected);
-  for (
-    let outer = flatParentOf(selected);
-    outer !== null && outer !== document.body;
-    outer = flatParentOf(outer)
-  ) {
-    const style = getComputedStyle(outer);
-    const isAnchor =
-      style.transform !== 'none' || style.filter !== 'none' || /paint|strict|content/.test(style.contain);
-    const isContaining =
-      position === 'fixed' ? isAnchor : position !== 'absolute' || isAnchor || style.position !== 'static';
-    if (!isContaining) continue;
-    position = style.position;
-    const box = outer.getBoundingClientRect();
-    if (style.overflowX !== 'visible') {
-      left = Math.max(left, box.left + outer.clientLeft);
-      right = Math.min(right, box.left + outer.clientLeft + outer.clientWidth);
-    }
-    if (style.overflowY !== 'visible') {
-      top = Math.max(top, box.top + outer.clientTop);
-      bottom = Math.min(bottom, box.top + outer.clientTop + outer.clientHeight);
-    }
-  }
+  const { left, top, right, bottom } = shownPartOf(selected);
   const [x, y] = [Math.floor(left), Math.floor(top)];
   return { x, y, width: Math.ceil(right) - x, height: Math.ceil(bottom) - y };
 }

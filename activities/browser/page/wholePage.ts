@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import { addStyles, elementsBelow } from './elements.ts';
+import { addStyles, elementsAround, elementsBelow } from './elements.ts';
 
 // Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
@@ -32,11 +32,15 @@ export function releaseBackgrounds(): void {
 /**
  * Moves fixed elements at the bottom of the viewport to the bottom of the page, extends empty fixed elements that fill
  * the viewport over the whole page, and puts sticky elements at the bottom of the viewport back to their place in the
- * page.
+ * page. Fixed elements in a transformed or otherwise containing element, which scroll with the page, and sticky elements of a
+ * scroll container stay.
  */
 export function placeFixedElements(): void {
   const FILLS = 0.9;
-  const height = Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0);
+  const root = document.documentElement;
+  const heightOf = (element: HTMLElement | null) =>
+    (element?.scrollHeight ?? 0) * (element?.currentCSSZoom ?? 1);
+  const height = Math.max(heightOf(root), heightOf(document.body));
   const set = (element: HTMLElement, property: string, value: string) =>
     element.style.setProperty(property, value, 'important');
   const hasText = ({ childNodes, tagName }: Element) =>
@@ -46,22 +50,43 @@ export function placeFixedElements(): void {
     );
   const isEmpty = (element: Element) =>
     ![element, ...elementsBelow(element)].some((each) => hasText(each) || each.matches('img, video, iframe'));
-  for (const element of elementsBelow(document.documentElement)) {
-    const { position, bottom, top, translate } = getComputedStyle(element);
-    if (position === 'sticky' && bottom !== 'auto' && top === 'auto') set(element, 'bottom', 'auto');
+  const isInScroller = (element: Element): boolean =>
+    elementsAround(element).some(
+      (outer) =>
+        outer !== root &&
+        outer !== document.body &&
+        /auto|scroll|hidden/.test(getComputedStyle(outer).overflowY),
+    );
+  const fixed: { element: HTMLElement; box: DOMRect }[] = [];
+  for (const element of elementsBelow(root)) {
+    const { position, bottom } = getComputedStyle(element);
+    if (position === 'sticky' && bottom !== 'auto' && !isInScroller(element)) set(element, 'bottom', 'auto');
     if (position !== 'fixed') continue;
     const box = element.getBoundingClientRect();
-    if (box.width === 0 || box.height === 0) continue;
+    if (box.width > 0 && box.height > 0) fixed.push({ element, box });
+  }
+  // No frame is painted meanwhile, so that the page's observers do not notice.
+  scrollTo({ top: height, behavior: 'instant' });
+  const topOf = (element: HTMLElement) => element.getBoundingClientRect().top;
+  const ofViewport = fixed.filter(({ element, box }) => Math.abs(topOf(element) - box.top) < 1);
+  scrollTo({ top: 0, behavior: 'instant' });
+  for (const { element, box } of ofViewport) {
+    const zoom = element.currentCSSZoom;
     const fills = box.height >= FILLS * innerHeight && box.width >= FILLS * innerWidth;
     if (fills && isEmpty(element)) {
-      set(element, 'height', `${height}px`);
+      set(element, 'height', `${height / zoom}px`);
       set(element, 'max-height', 'none');
       set(element, 'bottom', 'auto');
-    } else if (box.height < innerHeight / 2 && innerHeight - box.bottom < box.top) {
-      const [x = '0px', y = '0px'] = translate === 'none' ? [] : translate.split(' ');
-      set(element, 'transition', 'none');
-      set(element, 'translate', `${x} calc(${y} + ${height - innerHeight}px)`);
+      continue;
     }
+    const isLow = box.height < innerHeight / 2 && innerHeight - box.bottom < box.top;
+    // A fixed element around this one that was moved has taken it along.
+    const missing = box.top + (isLow ? height - innerHeight : 0) - topOf(element);
+    if (Math.abs(missing) < 1) continue;
+    const { translate } = getComputedStyle(element);
+    const [x = '0px', y = '0px'] = translate === 'none' ? [] : translate.split(' ');
+    set(element, 'transition', 'none');
+    set(element, 'translate', `${x} calc(${y} + ${missing / zoom}px)`);
   }
 }
 
