@@ -107,6 +107,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   globals: [
     'activities/browser/page/consent.ts',
     'activities/browser/page/elements.ts',
+    'activities/browser/page/frames.ts',
     'activities/browser/page/printed.ts',
     'activities/browser/page/serviceWorkers.ts',
     'activities/pdf/limitBytes.ts',
