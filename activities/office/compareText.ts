@@ -12,6 +12,13 @@ export interface TextComparison {
   uncertain: number;
 }
 
+export interface PdfText {
+  /** Text of each page. */
+  pages: readonly string[];
+  /** All that each of the fonts draws. */
+  fonts: readonly string[];
+}
+
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Scripts whose letters PDFs have in another order or form than the text. */
 const REORDERED =
@@ -52,19 +59,32 @@ function isBroken(text: string, word: string): boolean {
   return UNSPACED.test(word) && [...word].every((letter) => text.includes(letter));
 }
 
+/**
+ * Whether a word can only be drawn in several fonts, because no font draws all of its letters. LibreOffice draws letters that a font lacks
+ * apart from the others of their line, so that the word is not in the text of the PDF.
+ */
+function isInPieces(fonts: readonly ReadonlySet<string>[], word: string): boolean {
+  const letters = [...word];
+  return (
+    letters.every((letter) => fonts.some((drawn) => drawn.has(letter))) &&
+    !fonts.some((drawn) => letters.every((letter) => drawn.has(letter)))
+  );
+}
+
 /** Returns for each word that the PDF lacks how often it lacks it. */
 function missingWords(
   words: ReadonlyMap<string, number>,
   inPdf: ReadonlyMap<string, number>,
   letters: string,
+  fonts: readonly ReadonlySet<string>[],
 ): Map<string, number> {
   const missing = new Map<string, number>();
   for (const [word, wanted] of words) {
     if ((inPdf.get(word) ?? 0) >= wanted) continue;
     // Words can be divided by hyphens at the ends of lines, or joined with their neighbours.
     const found = occurrences(letters, word, wanted);
-    if (found < wanted && !(found === wanted - 1 && isBroken(letters, word)))
-      missing.set(word, wanted - found);
+    const isDivided = isInPieces(fonts, word) || (found === wanted - 1 && isBroken(letters, word));
+    if (found < wanted && !isDivided) missing.set(word, wanted - found);
   }
   return missing;
 }
@@ -72,19 +92,18 @@ function missingWords(
 /**
  * Compares the words of a document with those of its PDF. The order is not compared, because columns, notes and text boxes have
  * another one in a PDF.
- *
- * @param pdf text of the PDF, page by page
  */
-export function compareText(source: SourceText, pdf: readonly string[]): TextComparison {
-  const pdfWords = pdf.flatMap(wordsOf);
+export function compareText(source: SourceText, pdf: PdfText): TextComparison {
+  const pdfWords = pdf.pages.flatMap(wordsOf);
+  const fonts = pdf.fonts.map((drawn) => new Set(normalize(drawn)));
   const inPdf = count(pdfWords);
   const letters = pdfWords.join('');
   const paragraphs = source.sure.map(wordsOf);
   const all = paragraphs.flat();
   const sure = count(all.filter((word) => !REORDERED.test(word)));
-  const missing = missingWords(sure, inPdf, letters);
+  const missing = missingWords(sure, inPdf, letters, fonts);
   const loose = [...all.filter((word) => REORDERED.test(word)), ...source.loose.flatMap(wordsOf)];
-  const uncertain = missingWords(count(loose), inPdf, letters);
+  const uncertain = missingWords(count(loose), inPdf, letters, fonts);
   return {
     words: all.length,
     missing: sum(missing),

@@ -298,11 +298,20 @@ const COMPARED: [what: string, source: string[], pdf: string[], missing: number]
 ];
 for (const [what, words, pdf, missing] of COMPARED)
   test(`comparison of texts: ${what}`, (t) => {
-    t.is(compareText(source(...words), pdf).missing, missing);
+    t.is(compareText(source(...words), { pages: pdf, fonts: pdf }).missing, missing);
   });
 
+test('a word whose letters no font has all of is looked for by its letters', (t) => {
+  const words = source('Қурилиш', 'урилиш');
+  const missingOf = (...fonts: string[]) => compareText(words, { pages: fonts, fonts }).missing;
+  t.is(missingOf('урилиш урилиш', 'Қ'), 0);
+  t.is(missingOf('урилиш', 'Ҳ'), 1);
+  t.is(missingOf('Қурилш', 'и'), 2);
+});
+
 test('words that need not be shown are counted apart', (t) => {
-  const compared = compareText({ sure: ['one', 'עברית'], loose: ['two three'] }, ['one three']);
+  const pdf = { pages: ['one three'], fonts: [] };
+  const compared = compareText({ sure: ['one', 'עברית'], loose: ['two three'] }, pdf);
   t.deepEqual(compared, { words: 2, missing: 0, paragraphs: 0, uncertain: 2 });
 });
 

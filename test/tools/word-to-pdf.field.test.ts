@@ -481,3 +481,12 @@ test.serial('a timeout of a document with a long table says how long the table i
   await t.throwsAsync(timedOut(1200), { code, message: /a table of 1200 rows/ });
   await t.throwsAsync(timedOut(20), { code, message: /^((?!rows).)*$/ });
 });
+
+test('words with letters that their font lacks are found in the PDF', async (t) => {
+  // Uzbek, Kazakh and Abkhaz letters.
+  const words = 'Қурилиш ишлаб чиқариш, ўқитиладиган Ҳуқуқшунослик; қазақша әңгіме; аԥсуа бызшәа';
+  const fonts = '<w:rFonts w:ascii="Times New Roman" w:hAnsi="Times New Roman" w:cs="Times New Roman"/>';
+  const body = `<w:p><w:r><w:rPr>${fonts}</w:rPr><w:t>${words}</w:t></w:r></w:p>`;
+  const { output } = await convert(makeDocx({ body }), 'letters.docx');
+  t.deepEqual(output.textCheck, { words: 9, uncertainWords: 0 });
+});
