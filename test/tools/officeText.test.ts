@@ -53,6 +53,11 @@ const SHOWN: [what: string, body: string, shown: string[]][] = [
     ),
     ['Mr'],
   ],
+  [
+    'letters before and after the mark of a note',
+    paragraph(run('one'), '<w:r><w:endnoteReference w:id="1"/></w:r>', run('two')),
+    ['one two'],
+  ],
   ['a simple field', paragraph(`<w:fldSimple w:instr=" MERGEFIELD a ">${run('Ann')}</w:fldSimple>`), ['Ann']],
   ['a page number, which changes', paragraph(run('Page '), field(instruction('PAGE'), run('7'))), ['Page ']],
   ['hidden text', paragraph(run('seen'), run('hidden', '<w:rPr><w:vanish/></w:rPr>')), ['seen']],

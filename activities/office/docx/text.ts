@@ -153,6 +153,9 @@ export function readText(xml: string, { styles, notes }: TextOptions): SourceTex
       case 'w:tab':
       case 'w:br':
       case 'w:cr':
+      // Their marks are shown between the letters around them.
+      case 'w:footnoteReference':
+      case 'w:endnoteReference':
         write(' ');
         break;
       case 'w:noBreakHyphen':
