@@ -25,7 +25,7 @@ export interface CookieJar {
 const COOKIE_LENGTH = 4096;
 const COOKIES = 50;
 const CONTROL = /[^\P{Cc}\t]/u;
-/** What the date of a cookie has (RFC 6265 section 5.1.1); `Date.parse` takes `0` and `-1` for years. */
+/** A valid date of a cookie contains a time and a month (RFC 6265 section 5.1.1). `Date.parse` also reads `0` and `-1`, as years. */
 const TIME_OF_DAY = /\d{1,2}:\d{1,2}:\d{1,2}/;
 const MONTH = /jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec/i;
 

@@ -41,11 +41,11 @@ export const commonNames = ({ subject }: X509Certificate): string[] =>
 export function identityOf(certificate: X509Certificate): PeerCertificate {
   const { ca, raw, validFrom, validTo, serialNumber, subjectAltName } = certificate;
   const { fingerprint, fingerprint256, fingerprint512 } = certificate;
-  const nobody = { C: '', ST: '', L: '', O: '', OU: '', CN: '' };
+  const noName = { C: '', ST: '', L: '', O: '', OU: '', CN: '' };
   return {
     ...{ ca, raw, serialNumber, fingerprint, fingerprint256, fingerprint512 },
-    ...{ valid_from: validFrom, valid_to: validTo, issuer: nobody },
-    subject: { ...nobody, CN: commonNames(certificate).at(-1) ?? '' },
+    ...{ valid_from: validFrom, valid_to: validTo, issuer: noName },
+    subject: { ...noName, CN: commonNames(certificate).at(-1) ?? '' },
     ...(subjectAltName === undefined ? {} : { subjectaltname: subjectAltName }),
   };
 }

@@ -15,8 +15,8 @@ export function markScrolling(mark: string, value: string): void {
  * Runs in the page before the page's own scripts. While the root element has the attribute `mark`, intersection
  * observers do not report elements that leave the viewport: a page that reveals blocks in the viewport would otherwise
  * hide the others again. An element that has left and enters again on the way down is reported: a page loads more of an
- * endless list when the element at its end enters. So is the first report after an element is observed again, because many
- * lists observe that element anew after each load.
+ * endless list when the element at its end enters. The first report of an element that is observed
+ * again is passed on too: many lists call `observe` for the element at their end after each load.
  */
 export function suppressLeaving(mark: string, down: string): void {
   const Native = window.IntersectionObserver;

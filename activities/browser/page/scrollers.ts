@@ -87,7 +87,7 @@ export function expandScroller(mark: string, extent: number): void {
   for (const element of [scroller, ...elementsAround(scroller)]) {
     const { gridTemplateRows: rows } = getComputedStyle(element);
     const { offsetWidth: width, offsetHeight } = element;
-    // What is placed at the bottom of the viewport counts as at the bottom of the document.
+    // The root is at least as high as the viewport, so that elements at its bottom move to the bottom of the document.
     const isRoot = element === document.body || element === document.documentElement;
     const height = Math.max(offsetHeight, isRoot ? innerHeight : 0) + grown;
     around.push({ element, box: element.getBoundingClientRect(), width, height, rows });

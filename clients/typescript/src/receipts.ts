@@ -1,7 +1,7 @@
 import { UtilityToolsError } from './errors.ts';
 import { parseJson } from './response.ts';
 
-/** What the receipt of a call says. The page `/docs/receipts` of the service explains the fields. */
+/** The content of a receipt. The page `/docs/receipts` of the service explains the fields. */
 export interface Receipt {
   /** URL of the service. */
   iss: string;
