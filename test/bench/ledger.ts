@@ -6,16 +6,20 @@ import { openStore } from '../../store/mongo/mongo.ts';
 import { measure } from './measure.ts';
 import type { Sizes } from './sizes.ts';
 
-const CONCURRENCY = 32;
-
 export interface LedgerRow {
   accounts: number;
+  concurrency: number;
+  isGoal: boolean;
   /** Pairs of a reservation and a settlement per second. */
   pairsPerSecond: number;
 }
 
 /** Measures pairs of reserve and settle that several accounts make at the same time. */
-async function benchAccounts(mongodbUri: string, accounts: number, pairs: number): Promise<LedgerRow> {
+async function benchAccounts(
+  mongodbUri: string,
+  { accounts, concurrency, isGoal }: Sizes['ledger']['loads'][number],
+  pairs: number,
+): Promise<LedgerRow> {
   await using open = new AsyncDisposableStack();
   const store = open.adopt(await openStore(mongodbUri), (it) => it.close());
   const ledger = open.adopt(
@@ -29,7 +33,7 @@ async function benchAccounts(mongodbUri: string, accounts: number, pairs: number
       (await createAccounts(store).create({ email: `${randomUUID()}@example.com`, credits: 1_000_000 }))._id,
     );
   const rows: { callId: string; accountId: string }[] = [];
-  await measure(pairs, CONCURRENCY, async (i) => {
+  await measure(pairs, concurrency, async (i) => {
     const accountId = ids[i % ids.length] ?? '';
     const { call } = await calls.claim({
       _id: randomUUID(),
@@ -43,25 +47,25 @@ async function benchAccounts(mongodbUri: string, accounts: number, pairs: number
     });
     rows.push({ callId: call._id, accountId });
   });
-  const { perSecond } = await measure(pairs, CONCURRENCY, async (index) => {
+  const { perSecond } = await measure(pairs, concurrency, async (index) => {
     const row = rows[index];
     if (row === undefined) throw new RangeError('no such call');
     const held = await ledger.reserve({ ...row, tool: 'hash-text', pool: 'cpu', price: 1, maxRunning: null });
     if (held.status !== 'held') throw new Error(held.status);
     await ledger.settle({ ...row, wanted: 'charged', nonce: held.nonce });
   });
-  return { accounts, pairsPerSecond: perSecond };
+  return { accounts, concurrency, isGoal, pairsPerSecond: perSecond };
 }
 
 /**
- * Measures concurrent pairs of reserve and settle on the database, without HTTP and Temporal, for each number of accounts.
+ * Measures concurrent pairs of reserve and settle on the database, without HTTP and Temporal, for each load.
  * The documents of the calls are inserted beforehand.
  */
 export async function benchLedger(
   mongodbUri: string,
-  { accounts, pairs }: Sizes['ledger'],
+  { loads, pairs }: Sizes['ledger'],
 ): Promise<LedgerRow[]> {
   const rows: LedgerRow[] = [];
-  for (const count of accounts) rows.push(await benchAccounts(mongodbUri, count, pairs));
+  for (const load of loads) rows.push(await benchAccounts(mongodbUri, load, pairs));
   return rows;
 }

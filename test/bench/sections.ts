@@ -214,11 +214,12 @@ export const createSections = (
   },
   ledger: async () => {
     const rows = await benchLedger(stack.mongodbUri, sizes.ledger);
-    for (const { accounts, pairsPerSecond: value } of rows) {
+    for (const { accounts, concurrency, isGoal, pairsPerSecond: value } of rows) {
       const where = accounts === 1 ? 'one account' : 'many accounts';
-      goals.push({ figure: `reserve and settle on ${where}, pairs/s`, value, atLeast: 3000 });
+      const figure = `reserve and settle on ${where}, ${concurrency} at a time, pairs/s`;
+      if (isGoal) goals.push({ figure, value, atLeast: 3000 });
     }
-    return rows;
+    return rows.map(({ isGoal: _, ...row }) => row);
   },
   hashes: async () => benchHashes(sizes.hashes),
   network: async () => {

@@ -3,7 +3,7 @@ import { laneSlots } from '../../workers/pools.ts';
 
 const { env } = process;
 /** Number of rounds; the median of the rounds is reported. */
-const rounds = Number(env.BENCH_ROUNDS ?? 5);
+const rounds = Number(env.BENCH_ROUNDS ?? 3);
 
 /** How much each section measures. */
 export const FULL = {
@@ -12,22 +12,22 @@ export const FULL = {
   /** `calls`: of a round without concurrency, and of one with it for each concurrent caller. */
   calls: { rounds, concurrencies: [1, 8, 32], calls: { alone: 50, each: 8 }, warmUp: 10 },
   /** `rows`: of a batch; `calls`: of all synchronous callers of a round. */
-  batches: { rounds, rows: 5000, concurrency: 32, calls: 640 },
+  batches: { rounds, rows: 3000, concurrency: 32, calls: 320 },
   /** As `batches`, of a tool that starts a browser. */
-  browserBatches: { rounds: Math.min(rounds, 3), rows: 96, concurrency: 32, calls: 96 },
+  browserBatches: { rounds, rows: 48, concurrency: 32, calls: 48 },
   /** Numbers of rows of batches; `warmUp`: of one before, after which the processes have the memory that a busy time needs. */
-  batchSize: { warmUp: 5000, few: 100, many: 50_000 },
+  batchSize: { warmUp: 5000, few: 100, many: Number(env.BENCH_ROWS ?? 20_000) },
   /** `rows`: of a batch, which must last longer than the `calls` of the other account. */
-  besideBatch: { rounds, rows: 20_000, calls: 200 },
-  callbacks: { jobs: 300, concurrency: 4 },
+  besideBatch: { rounds, rows: 15_000, calls: 100 },
+  callbacks: { jobs: 200, concurrency: 4 },
   mcp: { rounds, calls: 100 },
   /** `pages`: number of pages. */
-  site: { rounds, pages: Number.POSITIVE_INFINITY },
+  site: { rounds: 1, pages: Number.POSITIVE_INFINITY },
   /** `share`: of the calls of each tool. */
   capacity: { share: 1, warmUp: 8, idleMs: 20_000 },
   /** `accounts` share the calls, so that no single account limits them; `concurrency` is enough to use all cores. */
   model: {
-    calls: Number(env.BENCH_MODEL_CALLS ?? 1000),
+    calls: Number(env.BENCH_MODEL_CALLS ?? 500),
     ...{ warmUp: 400, concurrency: 32, accounts: 16, idleMs: 20_000 },
   },
   /**
@@ -36,15 +36,27 @@ export const FULL = {
    * an account in one pool; `fillMs`: time between the start of the flood and the first measured call, in which the queue fills.
    */
   fairness: {
-    flooders: (env.BENCH_FLOODERS ?? '1,4,10').split(',').map(Number),
+    flooders: (env.BENCH_FLOODERS ?? '1').split(',').map(Number),
     only: env.BENCH_FAIRNESS?.split(',') ?? [],
-    calls: Number(env.BENCH_FAIRNESS_CALLS ?? 60),
+    calls: Number(env.BENCH_FAIRNESS_CALLS ?? 20),
     ...{ concurrency: 64, fillMs: 3000 },
   },
   start: { rounds },
-  ledger: { accounts: [1, 1000], pairs: 4000 },
+  /**
+   * `loads`: numbers of accounts, and of pairs at a time. An account can have 256 running calls: 64 in each pool. A rate that
+   * `isGoal` uses all cores; at 32 at a time, the disk's answers limit it.
+   */
+  ledger: {
+    loads: [
+      { accounts: 1, concurrency: 32, isGoal: false },
+      { accounts: 1, concurrency: 256, isGoal: true },
+      { accounts: 1000, concurrency: 32, isGoal: false },
+      { accounts: 1000, concurrency: 1000, isGoal: true },
+    ],
+    pairs: 8000,
+  },
   hashes: { rounds, runs: 3 },
-  network: { rounds, requests: 50, warmUp: 20, scrapes: 20, vets: 50_000 },
+  network: { rounds, requests: 30, warmUp: 20, scrapes: 20, vets: 50_000 },
   /** `slots`: pings at the same time. */
   ping: { slots: laneSlots('network', null).first },
   /** `answerMs`: time that each target takes. */
@@ -55,7 +67,7 @@ export const FULL = {
    * of the delivery delay at which a rate counts as sustained.
    */
   webhooks: {
-    ...{ endpoints: 10, seconds: 10, runs: 2, pairs: 3, p99Ms: 1000 },
+    ...{ endpoints: 10, seconds: 8, runs: 1, pairs: 2, p99Ms: 1000 },
     ...{ firstRate: 300, lastRate: Number.POSITIVE_INFINITY },
   },
   /** `large`, `small`: widths in pixels of the images to watermark and to enlarge. */
@@ -63,11 +75,11 @@ export const FULL = {
   /** `apart`: rounds with one document are repeated more often by this factor, because their durations vary more. */
   office: { rounds, apart: 3, inSuccession: 8, atOnce: 16, pauseMs: 4000 },
   /** `pages`: number of pages; `feeds`: captures of an endless page. */
-  browser: { rounds, pages: 2, runs: 20, warmUp: 2 * BROWSERS, concurrencies: [1, 4], feeds: 3 },
+  browser: { rounds, pages: 2, runs: 10, warmUp: 2 * BROWSERS, concurrencies: [1, 4], feeds: 3 },
   /** `calls`: of the account with many calls; `requests`: of a page, enough for a reliable p95. */
-  pages: { calls: Number(env.BENCH_PAGES ?? 100_000), requests: 200 },
+  pages: { calls: Number(env.BENCH_PAGES ?? 100_000), requests: 100 },
   /** `few`, `many`: earlier calls of the two accounts that are compared. */
-  history: { rounds, few: 1000, many: Number(env.BENCH_HISTORY ?? 1_000_000), requests: 20 },
+  history: { rounds, few: 1000, many: Number(env.BENCH_HISTORY ?? 200_000), requests: 20 },
 };
 
 export type Sizes = typeof FULL;
@@ -87,7 +99,13 @@ export const SHORT: Sizes = {
   model: { calls: 64, warmUp: 8, concurrency: 8, accounts: 2, idleMs: 200 },
   fairness: { flooders: [1], only: ['hash-text'], calls: 3, concurrency: 4, fillMs: 100 },
   start: { rounds: 1 },
-  ledger: { accounts: [1, 4], pairs: 20 },
+  ledger: {
+    loads: [
+      { accounts: 1, concurrency: 4, isGoal: true },
+      { accounts: 4, concurrency: 4, isGoal: false },
+    ],
+    pairs: 20,
+  },
   hashes: { rounds: 1, runs: 1 },
   network: { rounds: 1, requests: 2, warmUp: 1, scrapes: 2, vets: 10 },
   ping: { slots: 2 },
