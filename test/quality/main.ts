@@ -6,6 +6,7 @@ import { compareDialogs } from './dialogs.ts';
 import { compareFieldPdfs } from './fieldPdfs.ts';
 import { compareFieldPictures } from './fieldPictures.ts';
 import { compareFragments } from './fragments.ts';
+import { compareMarkdown } from './markdown.ts';
 import { compareOverlays } from './overlays.ts';
 import { comparePdfMetadata } from './pdfMetadata.ts';
 import type { Report } from './report.ts';
@@ -38,6 +39,11 @@ const SECTIONS: Readonly<Record<string, Section>> = {
     about: 'the main content of web-scrape with WCXB',
     args: '<folder of the benchmark>',
     compare: (folder = '') => compareWebText(folder),
+  },
+  markdown: {
+    about: 'the Markdown of web-scrape, and that of other programs, with the text of the pages of WCXB',
+    args: '<folder of the benchmark>',
+    compare: (folder = '') => compareMarkdown(folder),
   },
   articles: {
     about: "the main content of web-scrape with Zyte's article-extraction-benchmark",

@@ -15,6 +15,7 @@ import { makeExampleFiles } from './exampleFiles.ts';
 import { compareFieldPdfs } from './fieldPdfs.ts';
 import { compareFieldPictures } from './fieldPictures.ts';
 import { compareFragments } from './fragments.ts';
+import { compareMarkdown } from './markdown.ts';
 import { compareOverlays } from './overlays.ts';
 import { takePagePictures } from './pagePictures.ts';
 import { comparePdfMetadata } from './pdfMetadata.ts';
@@ -66,6 +67,7 @@ const COMPARISONS: Readonly<Record<string, (t: ExecutionContext) => Report | Pro
       }),
     ),
   text: (t) => compareText(folderOf(t, { 'ferry.html': PAGE })),
+  markdown: (t) => compareMarkdown(folderOf(t, WCXB)),
   webText: (t) => compareWebText(folderOf(t, WCXB)),
   pdfMetadata: (t) => comparePdfMetadata(folderOf(t, { 'a.pdf': makePdf({ objects: ONE_PAGE }) })),
   fieldPdfs: () => compareFieldPdfs(/^line ends/),

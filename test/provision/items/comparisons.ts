@@ -1,4 +1,4 @@
-import { npmPackages, unpackedWheels } from '../packages.ts';
+import { npmPackages, pythonEnvironment, unpackedWheels } from '../packages.ts';
 
 // What the benchmark and the comparisons of quality measure the tools against.
 
@@ -20,3 +20,13 @@ export const idcac = npmPackages('idcac', ['idcac-playwright@0.2.0'], 5);
 
 /** Draws HTML without a browser. */
 export const takumi = npmPackages('Takumi', ['@takumi-rs/core@2.16.3', '@takumi-rs/helpers@2.16.3'], 10);
+
+/** Convert HTML to Markdown. */
+export const markdownConverters = npmPackages(
+  'Markdown converters',
+  ['turndown@7.2.5', 'turndown-plugin-gfm@1.0.2', 'mdream@1.7.2'],
+  5,
+);
+
+/** Renders Markdown as GitHub does. */
+export const cmarkGfm = pythonEnvironment('cmark-gfm', ['cmarkgfm==2025.10.22'], 10);
