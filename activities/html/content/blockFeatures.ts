@@ -67,6 +67,8 @@ const HEADINGS = [
   'cart',
   'more',
 ] as const;
+/** Subjects of headings above sections and of texts before lists. */
+const LEADS = ['related', 'comments', 'more', 'about', 'rating'] as const;
 const TAGS: Readonly<Record<string, RegExp>> = {
   p: /^p$/,
   h1: /^h1$/,
@@ -109,6 +111,7 @@ const LEVELS = [1, 2, 3, 4, 6, 8] as const;
 const STEPS = [-3, -2, -1, 1, 2, 3];
 const WINDOWS = [5, 12];
 const HEADING_PHRASES = HEADINGS.map((name) => PHRASE_NAMES.indexOf(name));
+const LEAD_PHRASES = LEADS.map((name) => PHRASE_NAMES.indexOf(name));
 const TAGS_AROUND = AROUND.length;
 const SUBJECTS = SUBJECT_NAMES.length;
 /** More than the number of blocks, to write two indices as one number. */
@@ -133,6 +136,8 @@ export const BLOCK_FEATURES = [
   'copyAt',
   'title',
   'meta',
+  'data.text',
+  'data.name',
   'cookies',
   'images',
   'position',
@@ -153,15 +158,24 @@ export const BLOCK_FEATURES = [
   'item.links',
   'item.images',
   'item.prices',
+  'item.at',
+  'item.blocks',
+  'item.headings',
+  'item.slug',
   'group.share',
   'group.links',
   'group.prose',
   'group.images',
   'group.prices',
+  'group.words',
+  'group.ofLargest',
+  'group.slug',
+  ...LEADS.map((name) => `group.lead.${name}`),
   'outer.level',
   'outer.count',
   'outer.words',
   'outer.share',
+  ...LEADS.map((name) => `outer.lead.${name}`),
   ...[50, 80].flatMap((share) =>
     ['inside', 'up', 'down', 'child.share', 'child.links', 'child.prose', 'child.at', 'away'].map(
       (name) => `core${share}.${name}`,
@@ -175,6 +189,7 @@ export const BLOCK_FEATURES = [
   'heading.level',
   'heading.isLink',
   ...HEADINGS.map((name) => `heading.${name}`),
+  ...LEADS.map((name) => `above.${name}`),
   'part.words',
   'part.links',
   'part.prose',
@@ -184,12 +199,14 @@ export const BLOCK_FEATURES = [
   'around5.links',
   'around12.words',
   'around12.links',
+  'around12.prices',
   'proseBefore',
   'proseAfter',
   'kin.count',
   'kin.words',
   'kin.links',
   'kin.share',
+  'kin.distinct',
 ];
 
 function sumsOf({ words, linkShare, prose }: Measures): Sums {
@@ -256,6 +273,40 @@ function createNumbering<K>(): (key: K) => number {
   };
 }
 
+/** The entries of lists around a block, and how many elements above it they are; -1 if there are none. */
+interface Entry {
+  /** The innermost one with more than one block. */
+  item: Box;
+  itemLevel: number;
+  outer: Box;
+  outerLevel: number;
+}
+
+function entryOf(box: Box, sizeOf: (box: Box) => number): Entry {
+  const found: Entry = { item: box, itemLevel: -1, outer: box, outerLevel: -1 };
+  for (let at: Box | null = box, level = 0; at !== null && level < 12; at = at.parent, level++) {
+    if (at.repeats < 3) continue;
+    if (found.itemLevel < 0 && at.element.name !== 'p' && sizeOf(at) > 1)
+      [found.item, found.itemLevel] = [at, level];
+    if (found.outerLevel < 0 || at.repeats > 5) [found.outer, found.outerLevel] = [at, level];
+  }
+  return found;
+}
+
+/** Longest address that is read, in characters. */
+const MAX_ADDRESS = 500;
+
+/**
+ * Returns the number of words in the last part of an address; 0 if it has no path. The addresses of products and articles
+ * have more than those of sections of a site.
+ */
+function slugWords(address: string): number {
+  if (address.length > MAX_ADDRESS) return 0;
+  const [path = ''] = address.split(/[?#]/, 1);
+  const slug = path.split('/').findLast((part) => part !== '') ?? '';
+  return slug === '' ? 0 : slug.split(/[-_+]|%20/).length;
+}
+
 /** Creates a function that numbers the elements that a template made alike: by tags and classes of the innermost four. */
 function createKinReader(boxes: readonly Box[]): (box: Box) => number {
   const numberSignature = createNumbering<string>();
@@ -272,6 +323,7 @@ function createKinReader(boxes: readonly Box[]): (box: Box) => number {
 /**
  * Describes each block by numbers, named by `BLOCK_FEATURES`. Takes time proportional to the number of blocks.
  *
+ * @param data the objects of the page's JSON-LD
  * @returns one row after the other, and the sets of blocks that belong together
  */
 export function describeBlocks(
@@ -280,6 +332,7 @@ export function describeBlocks(
   measures: Measures,
   title: string,
   summary: string,
+  data: readonly Record<string, unknown>[],
 ): { rows: Float32Array; families: Families } {
   const width = BLOCK_FEATURES.length;
   const rows = new Float32Array(width * blocks.length);
@@ -349,17 +402,18 @@ export function describeBlocks(
     return { path: flagged(path), center: path.at(-1) };
   });
 
-  const readText = createTextReader(title, summary);
+  const readText = createTextReader(title, summary, data);
   const texts = blocks.map(({ text }, index) => readText(text, measures.counts[index] ?? NO_COUNTS));
   /** Number of blocks before the current one with the same text. */
   const shown = new Map<TextFeatures, number>();
   const kinOf = createKinReader(boxes);
   const kinIds = Int32Array.from(blocks, ({ box }) => kinOf(box));
-  const kins: { count: number; words: number; linked: number }[] = [];
+  const kins: { count: number; words: number; linked: number; texts: Set<TextFeatures | undefined> }[] = [];
   for (const [index, id] of kinIds.entries()) {
-    kins[id] ??= { count: 0, words: 0, linked: 0 };
+    kins[id] ??= { count: 0, words: 0, linked: 0, texts: new Set() };
     const kin = kins[id];
     kin.count++;
+    kin.texts.add(texts[index]);
     kin.words += measures.words[index] ?? 0;
     kin.linked += (measures.words[index] ?? 0) * (measures.linkShare[index] ?? 0);
   }
@@ -374,12 +428,15 @@ export function describeBlocks(
   for (let at: Box | null = blocks[firstH1]?.box ?? null; at !== null; at = at.parent) toH1.push(at);
   const h1Path = flagged(toH1);
   const partEnd = new Int32Array(blocks.length).fill(last);
+  /** The heading of the section around that of a heading. */
+  const headingAbove = new Int32Array(blocks.length).fill(-1);
   {
     const open: number[] = [];
     for (const [index, level] of headingLevel.entries()) {
       if (level === 0) continue;
       while (open.length > 0 && (headingLevel[open.at(-1) ?? 0] ?? 0) >= level)
         partEnd[open.pop() ?? 0] = index;
+      headingAbove[index] = open.at(-1) ?? -1;
       open.push(index);
     }
   }
@@ -388,6 +445,23 @@ export function describeBlocks(
   for (const [index, { phrases }] of texts.entries())
     priced[index + 1] = (priced[index] ?? 0) + (phrases[price] ?? 0);
   const pricesOf = ({ start, end }: Box): number => between(priced, start, end);
+  const headingsBefore = new Float64Array(last + 1);
+  for (const [index, own] of headingLevel.entries())
+    headingsBefore[index + 1] = (headingsBefore[index] ?? 0) + (own > 0 ? 1 : 0);
+  const linksBefore = new Float64Array(last + 1);
+  const slugsBefore = new Float64Array(last + 1);
+  for (const { element, start } of boxes) {
+    const words = element.name === 'a' ? slugWords(element.attribs.href ?? '') : 0;
+    if (words === 0) continue;
+    linksBefore[start + 1] = (linksBefore[start + 1] ?? 0) + 1;
+    slugsBefore[start + 1] = (slugsBefore[start + 1] ?? 0) + words;
+  }
+  for (let index = 1; index <= last; index++) {
+    linksBefore[index] = (linksBefore[index] ?? 0) + (linksBefore[index - 1] ?? 0);
+    slugsBefore[index] = (slugsBefore[index] ?? 0) + (slugsBefore[index - 1] ?? 0);
+  }
+  const slugsOf = ({ start, end }: Box): number =>
+    between(slugsBefore, start, end) / Math.max(1, between(linksBefore, start, end));
   const proseAfter = new Int32Array(blocks.length).fill(FAR * 5);
   for (let index = last - 1; index >= 0; index--)
     proseAfter[index] =
@@ -395,13 +469,29 @@ export function describeBlocks(
 
   const tagFlags = createTagReader();
   const numberRange = createNumbering<number>();
-  const numberGroup = createNumbering<number>();
   const rangeIds = Int32Array.from(boxes, ({ start, end }) => numberRange(start * PAIR + end));
   const rangeOf = ({ index }: Box): number => rangeIds[index] ?? 0;
+  const entries = blocks.map(({ box }) => entryOf(box, (it) => partOf(it).blocks));
+  const numberGroup = createNumbering<number>();
+  const groupOf = (box: Box): number => numberGroup(rangeOf(box.parent ?? box) * GROUP + box.repeats);
+  const groups = Int32Array.from(entries, ({ item }) => groupOf(item));
+  const outerGroups = Int32Array.from(entries, ({ outer }) => groupOf(outer));
+  /** Words of the entries of each group, and the first block of the group. */
+  const groupWords: number[] = [];
+  const groupStart: number[] = [];
+  for (const [index, { item, itemLevel, outer }] of entries.entries()) {
+    const [own, around] = [groups[index] ?? 0, outerGroups[index] ?? 0];
+    groupWords[own] = (groupWords[own] ?? 0) + (itemLevel < 0 ? 0 : (measures.words[index] ?? 0));
+    groupStart[own] ??= item.start;
+    groupStart[around] ??= outer.start;
+  }
+  const largestGroup = groupWords.reduce((most, words) => Math.max(most, words ?? 0), 1);
+  /** What the text before the first entry of a group says. */
+  const leadOf = (group: number | undefined): readonly number[] | undefined =>
+    texts[(groupStart[group ?? 0] ?? 0) - 1]?.phrases;
   const up1 = new Int32Array(last);
   const up3 = new Int32Array(last);
   const up6 = new Int32Array(last);
-  const groups = new Int32Array(last);
   const headings = new Int32Array(last);
 
   let at = 0;
@@ -434,6 +524,8 @@ export function describeBlocks(
     rows[at++] = seen;
     rows[at++] = own.title;
     rows[at++] = own.meta;
+    rows[at++] = own.data;
+    rows[at++] = own.dataName;
     rows[at++] = own.cookies;
     rows[at++] = box.images;
     rows[at++] = index / last;
@@ -461,15 +553,8 @@ export function describeBlocks(
       rows[at++] = part.size;
       rows[at++] = part.words / Math.max(1, part.blocks);
     }
-    let [item, itemLevel, outer, outerLevel] = [box, -1, box, -1];
-    level = 0;
-    for (let it: Box | null = box; it !== null && level < 12; it = it.parent, level++) {
-      if (it.repeats < 3) continue;
-      if (itemLevel < 0 && it.element.name !== 'p' && partOf(it).blocks > 1) [item, itemLevel] = [it, level];
-      if (outerLevel < 0 || it.repeats > 5) [outer, outerLevel] = [it, level];
-    }
+    const { item, itemLevel, outer, outerLevel } = entries[index] ?? entryOf(box, () => 0);
     const list = item.parent ?? item;
-    groups[index] = numberGroup(rangeOf(list) * GROUP + item.repeats);
     headings[index] = heading + 1;
     const itemPart = partOf(item);
     const group = partOf(list);
@@ -479,15 +564,26 @@ export function describeBlocks(
     rows[at++] = itemPart.links;
     rows[at++] = item.images;
     rows[at++] = pricesOf(item);
+    rows[at++] = index - item.start;
+    rows[at++] = itemPart.blocks;
+    rows[at++] = between(headingsBefore, item.start, item.end);
+    rows[at++] = slugsOf(item);
     rows[at++] = group.share;
     rows[at++] = group.links;
     rows[at++] = group.prose;
     rows[at++] = list.images / Math.max(1, item.repeats);
     rows[at++] = pricesOf(list) / Math.max(1, item.repeats);
+    rows[at++] = Math.log1p(groupWords[groups[index] ?? 0] ?? 0);
+    rows[at++] = (groupWords[groups[index] ?? 0] ?? 0) / largestGroup;
+    rows[at++] = slugsOf(list);
+    const lead = leadOf(groups[index]);
+    for (const phrase of LEAD_PHRASES) rows[at++] = lead?.[phrase] ?? 0;
     rows[at++] = outerLevel;
     rows[at++] = Math.log1p(outer.repeats);
     rows[at++] = partOf(outer).words;
     rows[at++] = partOf(outer.parent ?? outer).share;
+    const outerLead = leadOf(outerGroups[index]);
+    for (const phrase of LEAD_PHRASES) rows[at++] = outerLead?.[phrase] ?? 0;
     for (const { path, center } of cores) {
       // The innermost element around on the path, and the one below it on the way to the block.
       let [child, below, steps]: [Box, Box, number] = [box, box, 0];
@@ -531,6 +627,8 @@ export function describeBlocks(
     rows[at++] = headingLevel[heading] ?? 0;
     rows[at++] = measures.linkShare[heading] ?? 0;
     for (const phrase of HEADING_PHRASES) rows[at++] = said?.[phrase] ?? 0;
+    const saidAbove = texts[headingAbove[heading] ?? -1]?.phrases;
+    for (const phrase of LEAD_PHRASES) rows[at++] = saidAbove?.[phrase] ?? 0;
     const section = heading < 0 ? range(0, last) : range(heading, partEnd[heading] ?? last);
     rows[at++] = section.words;
     rows[at++] = section.links;
@@ -548,6 +646,7 @@ export function describeBlocks(
       const inWindow = between(sums.words, start, end);
       rows[at++] = inWindow;
       rows[at++] = between(sums.linked, start, end) / Math.max(1, inWindow);
+      if (size === 12) rows[at++] = between(priced, start, end);
     }
     rows[at++] = Math.min(FAR * 5, proseBefore);
     rows[at++] = proseAfter[index] ?? 0;
@@ -556,6 +655,13 @@ export function describeBlocks(
     rows[at++] = (kin?.words ?? 0) / Math.max(1, kin?.count ?? 0);
     rows[at++] = (kin?.linked ?? 0) / Math.max(1, kin?.words ?? 0);
     rows[at++] = (kin?.words ?? 0) / total;
+    rows[at++] = (kin?.texts.size ?? 0) / Math.max(1, kin?.count ?? 0);
   }
-  return { rows, families: { kin: kinIds, part: headings, up1, up3, up6, group: groups } };
+  const numberSlot = createNumbering<number>();
+  const slots = Int32Array.from(kinIds, (kin, index) => numberSlot((groups[index] ?? 0) * PAIR + kin));
+  const items = Int32Array.from(entries, ({ item }) => rangeOf(item));
+  return {
+    rows,
+    families: { kin: kinIds, part: headings, up1, up3, up6, group: groups, item: items, slot: slots },
+  };
 }

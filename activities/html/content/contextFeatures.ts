@@ -1,7 +1,7 @@
 import { chooseBlocks } from './chooseBlocks.ts';
 
 /** Names of the sets of blocks that belong together, in the order of their features. */
-export const FAMILIES = ['kin', 'part', 'up1', 'up3', 'up6', 'group'] as const;
+export const FAMILIES = ['kin', 'part', 'up1', 'up3', 'up6', 'group', 'item', 'slot'] as const;
 
 /** Sets of blocks that belong together, as one number for each block. No number is much larger than that of elements. */
 export type Families = Readonly<Record<(typeof FAMILIES)[number], Int32Array>>;

@@ -26,7 +26,12 @@ export interface Content {
 /** With fewer words of content, a page is taken to show the rest by scripts. */
 const MIN_WORDS = 30;
 
-let model: Model | null = null;
+let own: Model | null = null;
+
+function ownModel(): Model {
+  own ??= readModel();
+  return own;
+}
 
 const softmax = (values: readonly number[]): number[] => {
   const most = Math.max(...values);
@@ -54,13 +59,14 @@ export function describe({ $, url }: LoadedPage) {
   const measures = measure(blocks);
   const title = $('title').first().text();
   const summary = readDescription(index);
+  const facts = describePage(url, title, index, blocks, measures);
   return {
     index,
     blocks,
     boxes,
     measures,
-    ...describePage(url, title, index, blocks, measures),
-    ...describeBlocks(blocks, boxes, measures, title, summary),
+    ...facts,
+    ...describeBlocks(blocks, boxes, measures, title, summary, facts.data),
   };
 }
 
@@ -71,8 +77,7 @@ export function describe({ $, url }: LoadedPage) {
  * Takes time proportional to the size of the page. Blocks the event loop, so it is called only in the child processes that
  * run jobs.
  */
-export function findContent(page: LoadedPage): Content {
-  model ??= readModel();
+export function findContent(page: LoadedPage, model = ownModel()): Content {
   const { index, blocks, boxes, measures, data, features, rows, families } = describe(page);
   const { words } = measures;
   const pageExample = { count: 1, tables: [], constants: features };

@@ -22,7 +22,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Returns the text of a value, which may be HTML and may be escaped. */
-const plain = (value: string): string =>
+export const plain = (value: string): string =>
   value
     .replaceAll(
       /&(\w{2,4}|#\w{2,4});/g,

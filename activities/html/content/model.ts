@@ -31,9 +31,9 @@ const TYPE_FEATURES = PAGE_TYPES.map((type) => `type.${type}`);
 const FIRST_COLUMNS = [...BLOCK_FEATURES, ...PAGE_FEATURES, ...TYPE_FEATURES];
 const SECOND_COLUMNS = [...BLOCK_FEATURES, ...CONTEXT_FEATURES, ...PAGE_FEATURES, ...TYPE_FEATURES];
 
-/** Reads the model that `train.py` made. */
-export function readModel(): Model {
-  const stored: StoredModel = JSON.parse(readFileSync(new URL('model.json', import.meta.url), 'utf8'));
+/** Reads a model that `train.py` made. */
+export function readModel(file: string | URL = new URL('model.json', import.meta.url)): Model {
+  const stored: StoredModel = JSON.parse(readFileSync(file, 'utf8'));
   const { block, page } = stored.features;
   return {
     first: readForest(stored.first, block, FIRST_COLUMNS),
