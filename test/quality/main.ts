@@ -37,8 +37,8 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   },
   'web-text': {
     about: 'the main content of web-scrape with WCXB',
-    args: '<folder of the benchmark>',
-    compare: (folder = '') => compareWebText(folder),
+    args: '<folder of the benchmark> [folder of the models that train.py made]',
+    compare: (folder = '', models) => compareWebText(folder, models),
   },
   markdown: {
     about: 'the Markdown of web-scrape, and that of other programs, with the text of the pages of WCXB',

@@ -4,6 +4,7 @@ test/quality/webTextFeatures.ts wrote. Writes FILE.pack."""
 import collections
 import hashlib
 import json
+import multiprocessing
 import pickle
 import re
 import sys
@@ -14,8 +15,7 @@ import numpy as np
 
 WORD = re.compile(r"\w+")
 SHINGLE = 4
-BINS = 62
-FAMILIES = ["kin", "part", "up1", "up3", "up6", "group"]
+FAMILIES = ["kin", "part", "up1", "up3", "up6", "group", "item", "slot"]
 
 
 def words_of(text):
@@ -78,29 +78,11 @@ def label(page):
     return labels, blocks
 
 
-def edges_of(table):
-    """Thresholds that divide the values of each feature into at most 62 bins of about equal size."""
-    found = []
-    for values in table.T:
-        some = values[::7] if len(values) > 10_000 else values
-        steps = np.unique(some)
-        if len(steps) > BINS - 2:
-            steps = np.unique(np.quantile(some, np.linspace(0, 1, BINS)))
-        found.append(((steps[1:] + steps[:-1]) / 2).astype(np.float32))
-    return found
-
-
-def binned(table, edges):
-    return np.stack([np.searchsorted(edge, table[:, at]) for at, edge in enumerate(edges)], 1).astype(np.uint8)
-
-
 def main(file):
     names = json.load(open(f"{file}.names.json"))
-    rows = np.fromfile(f"{file}.f32", dtype=np.float32).reshape(-1, len(names["block"]))
     pages = [json.loads(line) for line in open(f"{file}.jsonl")]
-    described = np.array([page["page"] for page in pages], np.float32)
-    labelled = [label(page) for page in pages]
-    edges, page_edges = edges_of(rows), edges_of(described)
+    with multiprocessing.Pool() as pool:
+        labelled = pool.map(label, pages, 16)
     numbers = {}
 
     def numbered(words):
@@ -108,11 +90,7 @@ def main(file):
 
     data = {
         "names": names,
-        "edges": edges,
-        "page_edges": page_edges,
-        "rows": binned(rows, edges),
-        "pages": binned(described, page_edges),
-        "words": rows[:, names["block"].index("words")],
+        "pages": np.array([page["page"] for page in pages], np.float32),
         "labels": np.concatenate([labels for labels, _ in labelled]).astype(np.float32),
         "families": {
             family: np.concatenate([np.array(page["fam"][at], np.int32) for page in pages])
@@ -129,4 +107,5 @@ def main(file):
         out.write(zlib.compress(pickle.dumps(data, protocol=4), 3))
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

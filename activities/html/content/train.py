@@ -1,52 +1,45 @@
-"""Trains the model of the main content on a GPU: python3 train.py FILE OUT, where FILE.pack is what prepare.py wrote. Prints the
-results of cross-validation over four fifths of the domains, and writes OUT, trained on all of these. The other fifth is not used."""
+"""Trains the model of the main content: python3 train.py FILE FOLDER [PART], where prepare.py wrote FILE.pack. Needs LightGBM.
+
+Writes FOLDER/model.json, trained on all pages, and FOLDER/model-N.json for each fifth N of the domains, trained on the others.
+Prints how well these find the content of the fifth that they do not know. With PART, that fifth is left out of everything, so
+that features and settings can be chosen without it."""
 
 import base64
 import collections
+import functools
 import json
 import pickle
 import sys
 import zlib
 
-import cupy
+import lightgbm
 import numpy as np
-import torch
 
 TYPES = ["article", "collection", "documentation", "forum", "listing", "product", "service"]
-FAMILIES = ["kin", "part", "up1", "up3", "up6", "group"]
-PARTS = [0, 1, 2, 3]
+PARTS = frozenset(range(5))
 #: Blocks weigh by their number of words to this power, the blocks of a page together 1.
 WEIGHT = 0.85
 #: Pages of whose wanted text the blocks have less than this (F1) teach nothing.
 CLEAN = 0.6
-TYPE_TREES = dict(rounds=150, rate=0.06, depth=3, smooth=4.0, least=1.5, features=0.2, rows=0.8)
-FIRST_TREES = dict(rounds=300, rate=0.05, depth=5, smooth=10.0, least=3.0, features=0.25, rows=0.5)
-SECOND_TREES = dict(rounds=200, rate=0.05, depth=5, smooth=10.0, least=3.0, features=0.25, rows=0.5)
-TYPE_EDGES = [np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9], np.float32)] * len(TYPES)
-BINS = 64
-
-file, out = sys.argv[1:3]
-data = pickle.loads(zlib.decompress(open(f"{file}.pack", "rb").read()))
-count = np.array(data["count"])
-start = np.concatenate([[0], np.cumsum(count)])
-pages, blocks = len(count), start[-1]
-page_of = np.repeat(np.arange(pages), count)
-part, words = np.array(data["part"]), data["words"].astype(np.float64)
-types = np.array([TYPES.index(it) for it in data["type"]])
-page_index = torch.tensor(page_of, device="cuda")
-rows, page_rows = (torch.tensor(data[it], device="cuda") for it in ("rows", "pages"))
-labels = torch.tensor(data["labels"], device="cuda")
-weights = np.maximum(words, 1) ** WEIGHT
-weights = weights / np.bincount(page_of, weights, minlength=pages)[page_of]
-weights = torch.tensor(weights.astype(np.float32), device="cuda")
-
-
-def span(page):
-    return slice(start[page], start[page + 1])
+#: Of pages with more blocks than this, that many teach, chosen at random.
+MOST_BLOCKS = 600
+COMMON = dict(learning_rate=0.05, max_bin=63, bagging_freq=1, num_threads=2, deterministic=True, force_col_wise=True, verbose=-1)
+TYPE_TREES = dict(
+    objective="multiclass", num_class=len(TYPES), num_iterations=100, num_leaves=6, lambda_l2=4.0,
+    min_sum_hessian_in_leaf=1.5, min_data_in_leaf=5, feature_fraction=0.2, bagging_fraction=0.8,
+)  # fmt: skip
+BLOCK_TREES = dict(
+    objective="cross_entropy", num_leaves=31, max_depth=6, lambda_l2=10.0, min_sum_hessian_in_leaf=3.0,
+    min_data_in_leaf=20, feature_fraction=0.25, bagging_fraction=0.5,
+)  # fmt: skip
+FIRST_TREES = dict(BLOCK_TREES, num_iterations=300)
+SECOND_TREES = dict(BLOCK_TREES, num_iterations=200)
+#: The probabilities of the types are known this coarsely while training, so that the trees do not learn to trust them.
+TYPE_EDGES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9])
 
 
 def choose(chances, sizes):
-    """The blocks with the largest expected F1, and that F1."""
+    """The blocks with the largest expected F1, and that F1: chooseBlocks.ts."""
     order = np.argsort(-chances, kind="stable")
     keep = np.zeros(len(chances), bool)
     if not len(order):
@@ -58,234 +51,201 @@ def choose(chances, sizes):
     return keep, float(expected[best])
 
 
-def f1(page, keep):
-    want = data["want"][page]
-    made = [data["blocks"][page][at] for at in np.flatnonzero(keep)]
-    made = np.concatenate(made) if made else np.zeros(0, np.int32)
-    if not len(want) or not len(made):
-        return float(len(want) == len(made))
-    _, codes = np.unique(np.concatenate([want, made]), return_inverse=True)
-    most = codes.max() + 1
-    a, b = np.bincount(codes[: len(want)], minlength=most), np.bincount(codes[len(want) :], minlength=most)
-    return 2 * np.minimum(a, b).sum() / (len(want) + len(made))
+def boost(table, target, weight, seed, options):
+    data = lightgbm.Dataset(table, target, weight=weight / weight.mean(), free_raw_data=True)
+    return lightgbm.train({**COMMON, **options, "seed": seed}, data)
 
 
-HISTOGRAM = cupy.RawKernel(
-    r"""
-extern "C" __global__ void histogram(const unsigned char* rows, const long long* features, const int* node, const float* g,
-    const float* h, float* out, int count, int nodes, int chunk) {
-  extern __shared__ float sums[];
-  int size = nodes * 128;
-  for (int i = threadIdx.x; i < size; i += blockDim.x) sums[i] = 0;
-  __syncthreads();
-  const unsigned char* column = rows + features[blockIdx.x] * (long long)count;
-  int end = min(count, (int)(blockIdx.y + 1) * chunk);
-  for (int i = blockIdx.y * chunk + threadIdx.x; i < end; i += blockDim.x) {
-    if (h[i] == 0.f) continue;
-    int at = (node[i] * 64 + column[i]) * 2;
-    atomicAdd(&sums[at], g[i]);
-    atomicAdd(&sums[at + 1], h[i]);
-  }
-  __syncthreads();
-  float* target = out + (long long)blockIdx.x * size;
-  for (int i = threadIdx.x; i < size; i += blockDim.x) if (sums[i] != 0.f) atomicAdd(&target[i], sums[i]);
-}""",
-    "histogram",
-)
-HISTOGRAM.max_dynamic_shared_size_bytes = BINS * 128 * 4
+class Training:
+    """Forests that know all pages but those of some parts, and what they say of those that they do not know. The parts are also
+    the folds in which the forests get what earlier ones say of pages that these have not seen."""
+
+    def __init__(self, file):
+        self.data = data = pickle.loads(zlib.decompress(open(f"{file}.pack", "rb").read()))
+        self.names = data["names"]
+        self.rows = np.fromfile(f"{file}.f32", dtype=np.float32).reshape(-1, len(self.names["block"]))
+        self.count = np.array(data["count"])
+        self.start = np.concatenate([[0], np.cumsum(self.count)])
+        self.pages, self.blocks = len(self.count), self.start[-1]
+        self.page_of = np.repeat(np.arange(self.pages), self.count)
+        self.part = np.array(data["part"])
+        self.types = np.array([TYPES.index(it) for it in data["type"]])
+        self.words = self.rows[:, self.names["block"].index("words")].astype(np.float64)
+        own = [self.f1(page, data["labels"][self.span(page)] >= 0.5) for page in range(self.pages)]
+        self.clean = (np.array(own) > CLEAN) & np.array([len(want) > 0 for want in data["want"]])
+        random = np.random.default_rng(1).random(self.blocks)
+        rank = np.empty(self.blocks, int)
+        rank[np.lexsort((random, self.page_of))] = np.arange(self.blocks) - self.start[self.page_of]
+        self.teaches = self.clean[self.page_of] & (rank < MOST_BLOCKS)
+        weights = np.maximum(self.words, 1) ** WEIGHT * self.teaches
+        self.weights = weights / np.maximum(np.bincount(self.page_of, weights, minlength=self.pages), 1e-9)[self.page_of]
+
+    def span(self, page):
+        return slice(self.start[page], self.start[page + 1])
+
+    def f1(self, page, keep):
+        want = self.data["want"][page]
+        made = [self.data["blocks"][page][at] for at in np.flatnonzero(keep)]
+        made = np.concatenate(made) if made else np.zeros(0, np.int32)
+        if not len(want) or not len(made):
+            return float(len(want) == len(made))
+        _, codes = np.unique(np.concatenate([want, made]), return_inverse=True)
+        most = codes.max() + 1
+        a, b = np.bincount(codes[: len(want)], minlength=most), np.bincount(codes[len(want) :], minlength=most)
+        return 2 * np.minimum(a, b).sum() / (len(want) + len(made))
+
+    def out(self, without):
+        return np.isin(self.part, list(without))
+
+    def unseen(self, without, predict, made):
+        """What forests say of all pages, each asked of pages that it does not know: those that know all parts but the ones in
+        `without` of these, and for each other part, those that do not know that part either."""
+        for part in PARTS - without:
+            predict(without | {part}, self.part == part, made)
+        if without:
+            predict(without, self.out(without), made)
+        return made
+
+    @functools.cache
+    def type_forest(self, without):
+        learn = self.clean & ~self.out(without)
+        return boost(self.data["pages"][learn], self.types[learn], np.ones(learn.sum()), 1, TYPE_TREES)
+
+    @functools.cache
+    def type_chances(self, without):
+        def predict(unknown, pages, made):
+            made[pages] = self.type_forest(unknown).predict(self.data["pages"][pages])
+
+        return self.unseen(without, predict, np.zeros((self.pages, len(TYPES))))
+
+    def table(self, without, at, context=None):
+        """The features of some blocks, given by index."""
+        page = self.page_of[at]
+        types = np.searchsorted(TYPE_EDGES, self.type_chances(without)).astype(np.float32)
+        columns = [self.rows[at], self.data["pages"][page], types[page]]
+        return np.concatenate(columns if context is None else [*columns, context[at]], 1)
+
+    def fit(self, without, options, context=None):
+        at = np.flatnonzero(self.teaches & ~self.out(without)[self.page_of])
+        return boost(self.table(without, at, context), self.data["labels"][at], self.weights[at], 1, options)
+
+    @functools.cache
+    def first(self, without):
+        return self.fit(without, FIRST_TREES)
+
+    @functools.cache
+    def context(self, without):
+        def predict(unknown, pages, made):
+            at = np.flatnonzero(pages[self.page_of])
+            made[at] = self.first(unknown).predict(self.table(unknown, at))
+
+        return self.context_of(self.unseen(without, predict, np.zeros(self.blocks)))
+
+    @functools.cache
+    def second(self, without):
+        return self.fit(without, SECOND_TREES, self.context(without)[1])
+
+    def chances(self, without):
+        """How probable it is that the blocks of the parts that are left out are content; 0 for the others."""
+        at = np.flatnonzero(self.out(without)[self.page_of])
+        made = np.zeros(self.blocks)
+        made[at] = self.second(without).predict(self.table(without, at, self.context(without)[1]))
+        return made
+
+    def context_of(self, chances):
+        """What the first forest says of a block and of those around it: contextFeatures.ts."""
+        page_of, start, blocks, pages = self.page_of, self.start, self.blocks, self.pages
+        size = np.maximum(self.words, 1)
+        sums, sizes = np.concatenate([[0], np.cumsum(chances * size)]), np.concatenate([[0], np.cumsum(size)])
+        index, low, high = np.arange(blocks), start[page_of], start[page_of + 1]
+        columns = {"own": chances}
+        for step in (-2, -1, 1, 2):
+            near = index + step
+            inside = (near >= low) & (near < high)
+            columns[f"near{step}"] = np.where(inside, chances[np.clip(near, 0, blocks - 1)], -1)
+        for reach in (4, 12, 40):
+            a, b = np.maximum(low, index - reach), np.minimum(high, index + reach + 1)
+            columns[f"around{reach}"] = (sums[b] - sums[a]) / (sizes[b] - sizes[a])
+        for name, family in self.data["families"].items():
+            _, member = np.unique(page_of.astype(np.int64) * 1_000_000 + family, return_inverse=True)
+            columns[name] = (np.bincount(member, chances * size) / np.bincount(member, size))[member]
+        total, all_words = (np.bincount(page_of, it, minlength=pages) for it in (chances * size, size))
+        columns["page"] = (total / np.maximum(all_words, 1))[page_of]
+        columns["words"] = np.log1p(total)[page_of]
+        expected, least = np.zeros(pages), np.zeros(pages)
+        for page in range(pages):
+            own = chances[self.span(page)]
+            keep, expected[page] = choose(own, self.words[self.span(page)])
+            least[page] = own[keep].min() if keep.any() else 0
+        columns["expected"] = expected[page_of]
+        columns["above"] = chances - least[page_of]
+        return [f"first.{name}" for name in columns], np.stack(list(columns.values()), 1).astype(np.float32)
+
+    def measured(self, without, pages):
+        """Expected and measured F1 of pages that are left out."""
+        chances = self.chances(without)
+        kept = [choose(chances[self.span(page)], self.words[self.span(page)]) for page in pages]
+        return [(expected, self.f1(page, keep)) for page, (keep, expected) in zip(pages, kept)]
+
+    def model(self, without, results):
+        """The model that knows all pages but those left out, as model.ts reads it."""
+        types = [f"type.{it}" for it in TYPES]
+        names = [*self.names["block"], *self.names["page"], *types, *self.context(without)[0]]
+        used, used_page = {}, {}
+        coarse = range(names.index(types[0]), names.index(types[-1]) + 1)
+        forests = (("first", self.first), ("second", self.second))
+        made = {name: stored(trees_of(it(without)), used, coarse) for name, it in forests}
+        trees = trees_of(self.type_forest(without))
+        type_forests = [stored(trees[at :: len(TYPES)], used_page) for at in range(len(TYPES))]
+        return {
+            "features": {"block": [names[at] for at in used], "page": [self.names["page"][at] for at in used_page]},
+            **made,
+            "types": type_forests,
+            "calibration": calibration(results),
+        }
 
 
-def histogram(table, features, node, g, h, nodes):
-    """Sums of g and h by feature, node and bin."""
-    made = torch.zeros(len(features), nodes, BINS, 2, device="cuda")
-    size, chunk = table.shape[1], 16384
-    arrays = [cupy.asarray(it) for it in (table, features, node.int(), g, h, made)]
-    grid = (len(features), (size + chunk - 1) // chunk)
-    numbers = (np.int32(size), np.int32(nodes), np.int32(chunk))
-    HISTOGRAM(grid, (256,), (*arrays, *numbers), shared_mem=nodes * 128 * 4)
-    return made
+def trees_of(forest):
+    return [it["tree_structure"] for it in forest.dump_model()["tree_info"]]
 
 
-def boost(table, target, weight, seed, rounds, rate, depth, smooth, least, features, rows):
-    """Gradient boosting (logistic loss) of complete trees over binned features. A tree is the feature and threshold of each
-    node, level by level (feature -1: all go left), and the values of its leaves."""
-    random = torch.Generator().manual_seed(seed)
-    size = table.shape[1]
-    score = torch.zeros(size, device="cuda")
-    every = torch.arange(size, device="cuda")
-    weight = weight / weight.mean()
-    trees = []
-    for _ in range(rounds):
-        chance = torch.sigmoid(score)
-        used = (torch.rand(size, generator=random) < rows).to("cuda")
-        g = (weight * (chance - target) * used).contiguous()
-        h = (weight * chance * (1 - chance) * used).contiguous()
-        some = torch.randperm(len(table), generator=random)[: max(1, int(len(table) * features))].to("cuda")
-        node = torch.zeros(size, dtype=torch.long, device="cuda")
-        chosen, thresholds = [], []
-        for level in range(depth):
-            left = histogram(table, some, node, g, h, 2**level).cumsum(2)
-            total = left[:, :, -1:]
-            right = total - left
-            gain = sum(sign * it[..., 0] ** 2 / (it[..., 1] + smooth) for sign, it in ((1, left), (1, right), (-1, total)))
-            gain = gain * ((left[..., 1] > least) & (right[..., 1] > least))
-            best, at = gain.permute(1, 0, 2).reshape(2**level, -1).max(1)
-            feature = torch.where(best > 1e-3, some[at // BINS], -1)
-            chosen.append(feature)
-            thresholds.append(at % BINS)
-            own = feature[node]
-            above = (own >= 0) & (table[own.clamp(min=0), every] > thresholds[-1][node])
-            node = node * 2 + above.long()
-        sums = [torch.zeros(2**depth, device="cuda").index_add_(0, node, it) for it in (g, h)]
-        leaves = -rate * sums[0] / (sums[1] + smooth)
-        score += leaves[node]
-        trees.append((torch.cat(chosen), torch.cat(thresholds), leaves, depth))
-    return trees
+def single(value):
+    """The largest number of 32 bits that is not above a threshold, which decides alike for all numbers of 32 bits."""
+    near = np.float32(value)
+    return float(near if near <= value else np.nextafter(near, np.float32(-np.inf)))
 
 
-def evaluate(trees, table):
-    every = torch.arange(table.shape[1], device="cuda")
-    score = torch.zeros(table.shape[1], device="cuda")
-    for features, thresholds, leaves, depth in trees:
-        node = torch.zeros_like(every)
-        for level in range(depth):
-            at = 2**level - 1 + node
-            own = features[at]
-            node = node * 2 + ((own >= 0) & (table[own.clamp(min=0), every] > thresholds[at])).long()
-        score += leaves[node]
-    return score
-
-
-def fold_of(page, folds):
-    return zlib.crc32(data["domain"][page].encode()) % folds
-
-
-def train_types(mask, seed=0):
-    table = page_rows[torch.tensor(mask, device="cuda")].T.contiguous()
-    made = []
-    for at in range(len(TYPES)):
-        target = torch.tensor((types[mask] == at).astype(np.float32), device="cuda")
-        made.append(boost(table, target, torch.ones_like(target), seed * 10 + at, **TYPE_TREES))
-    return made
-
-
-def type_chances(forests, mask):
-    table = page_rows[torch.tensor(mask, device="cuda")].T.contiguous()
-    return torch.softmax(torch.stack([evaluate(it, table) for it in forests], 1), 1).cpu().numpy()
-
-
-def split(mask, folds):
-    """Divides pages into those to learn from and the others, once for each fold."""
-    own = np.array([fold_of(page, folds) for page in range(pages)])
-    for fold in range(folds):
-        yield mask & (own != fold), mask & (own == fold)
-
-
-def table_of(chances, context=None):
-    """The bins of all features of all blocks."""
-    bins = np.stack([np.searchsorted(edge, chances[:, at]) for at, edge in enumerate(TYPE_EDGES)], 1)
-    columns = [rows, page_rows[page_index], torch.tensor(bins.astype(np.uint8), device="cuda")[page_index]]
-    return torch.cat(columns if context is None else [*columns, context], 1).T.contiguous()
-
-
-def fit(table, mask, seed, options):
-    at = torch.tensor(np.flatnonzero(mask[page_of]), device="cuda")
-    return boost(table[:, at].contiguous(), labels[at], weights[at], seed, **options)
-
-
-def predict(trees, table, mask, target):
-    at = torch.tensor(np.flatnonzero(mask[page_of]), device="cuda")
-    target[mask[page_of]] = torch.sigmoid(evaluate(trees, table[:, at].contiguous())).cpu().numpy()
-
-
-def context_of(chances):
-    """What the first forest says of a block and of those around it: contextFeatures.ts."""
-    size = np.maximum(words, 1)
-    sums, sizes = np.concatenate([[0], np.cumsum(chances * size)]), np.concatenate([[0], np.cumsum(size)])
-    index, low, high = np.arange(blocks), start[page_of], start[page_of + 1]
-    columns = {"own": chances}
-    for step in (-2, -1, 1, 2):
-        near = index + step
-        inside = (near >= low) & (near < high)
-        columns[f"near{step}"] = np.where(inside, chances[np.clip(near, 0, blocks - 1)], -1)
-    for reach in (4, 12, 40):
-        a, b = np.maximum(low, index - reach), np.minimum(high, index + reach + 1)
-        columns[f"around{reach}"] = (sums[b] - sums[a]) / (sizes[b] - sizes[a])
-    for family in FAMILIES:
-        key = page_of.astype(np.int64) * 1_000_000 + data["families"][family]
-        _, member = np.unique(key, return_inverse=True)
-        columns[family] = (np.bincount(member, chances * size) / np.bincount(member, size))[member]
-    total, all_words = (np.bincount(page_of, it, minlength=pages) for it in (chances * size, size))
-    columns["page"] = (total / np.maximum(all_words, 1))[page_of]
-    columns["words"] = np.log1p(total)[page_of]
-    expected, least = np.zeros(pages), np.zeros(pages)
-    for page in range(pages):
-        keep, expected[page] = choose(chances[span(page)], words[span(page)])
-        least[page] = chances[span(page)][keep].min() if keep.any() else 0
-    columns["expected"] = expected[page_of]
-    columns["above"] = chances - least[page_of]
-    return [f"first.{name}" for name in columns], np.stack(list(columns.values()), 1).astype(np.float32)
-
-
-def train(learn, others):
-    """Trains on some pages; returns the forests and what they say of the other pages."""
-    chances = np.zeros((pages, len(TYPES)), np.float32)
-    for seed, (a, b) in enumerate(split(learn, 4)):
-        chances[b] = type_chances(train_types(a, seed), b)
-    type_forests = train_types(learn)
-    chances[others] = type_chances(type_forests, others)
-    table = table_of(chances)
-    first, found = fit(table, learn, 1, FIRST_TREES), np.zeros(blocks)
-    # The second forest learns from what the first one says of pages that it has not seen.
-    for seed, (a, b) in enumerate(split(learn, 4)):
-        predict(fit(table, a, 2 + seed, FIRST_TREES), table, b, found)
-    predict(first, table, others, found)
-    names, context = context_of(found)
-    edges = []
-    for values in context[learn[page_of]].T:
-        steps = np.unique(np.quantile(values[::11], np.linspace(0, 1, BINS - 2)))
-        edges.append(((steps[1:] + steps[:-1]) / 2).astype(np.float32))
-    bins = np.stack([np.searchsorted(edge, context[:, at]) for at, edge in enumerate(edges)], 1).astype(np.uint8)
-    table = table_of(chances, torch.tensor(bins, device="cuda"))
-    second = fit(table, learn, 9, SECOND_TREES)
-    predict(second, table, others, found)
-    return dict(types=type_forests, first=first, second=second, names=names, edges=edges), found, chances
-
-
-def stored(trees, edges, used):
-    """The nodes in preorder, as forest.ts reads them."""
+def stored(trees, used, coarse=range(0)):
+    """The nodes in preorder, as forest.ts reads them. The features in `coarse` are indices between TYPE_EDGES."""
     feature, value, above = [], [], []
 
-    def put(tree, level, at):
-        features, thresholds, leaves, depth = tree
-        if level == depth:
-            feature.append(-1), value.append(float(leaves[at])), above.append(0)
-            return
-        own, threshold = int(features[2**level - 1 + at]), int(thresholds[2**level - 1 + at])
-        if own < 0 or threshold >= len(edges[own]):
-            put(tree, level + 1, 2 * at)
-            return
+    def put(tree):
         node = len(feature)
-        feature.append(used.setdefault(own, len(used))), value.append(float(edges[own][threshold])), above.append(0)
-        put(tree, level + 1, 2 * at)
+        is_leaf = "leaf_value" in tree
+        feature.append(-1 if is_leaf else used.setdefault(tree["split_feature"], len(used)))
+        if is_leaf:
+            value.append(tree["leaf_value"])
+        elif tree["split_feature"] in coarse:
+            value.append(single(TYPE_EDGES[int(tree["threshold"])]))
+        else:
+            value.append(single(tree["threshold"]))
+        above.append(0)
+        if is_leaf:
+            return
+        put(tree["left_child"])
         above[node] = len(feature) - node
-        put(tree, level + 1, 2 * at + 1)
+        put(tree["right_child"])
 
-    for *arrays, depth in trees:
-        put([*(it.cpu().numpy() for it in arrays), depth], 0, 0)
-    pairs = ((feature, "<i2"), (value, "<f4"), (above, "<u2"))
-    return dict(
-        zip(
-            ("feature", "value", "above"),
-            (base64.b64encode(np.array(it, kind).tobytes()).decode() for it, kind in pairs),
-        )
-    )
+    for tree in trees:
+        put(tree)
+    arrays = {"feature": (feature, "<i2"), "value": (value, "<f4"), "above": (above, "<u2")}
+    return {name: base64.b64encode(np.array(it, kind).tobytes()).decode() for name, (it, kind) in arrays.items()}
 
 
-def calibration(expected, measured):
+def calibration(results):
     """Points of the ascending function that fits best (pool adjacent violators)."""
     pools = []
-    for x, y in sorted(zip(expected, measured)):
+    for x, y in sorted(results):
         pools.append([y, 1, x, x])
         while len(pools) > 1 and pools[-2][0] >= pools[-1][0]:
             y2, n2, _, last = pools.pop()
@@ -294,35 +254,24 @@ def calibration(expected, measured):
     return [[round((first + last) / 2, 4), round(float(y), 4)] for y, _, first, last in pools]
 
 
-clean = np.array([f1(page, data["labels"][span(page)] >= 0.5) for page in range(pages)]) > CLEAN
-clean &= np.array([len(want) > 0 for want in data["want"]])
-scores, right = collections.defaultdict(list), []
-for fold in PARTS:
-    learn, others = np.isin(part, PARTS) & (part != fold) & clean, part == fold
-    _, found, chances = train(learn, others)
-    right += list(chances[others].argmax(1) == types[others])
-    for page in np.flatnonzero(others):
-        keep, expected = choose(found[span(page)], words[span(page)])
-        scores[data["type"][page]].append((expected, f1(page, keep)))
-every = sum(scores.values(), [])
-print({name: round(float(np.mean([it for _, it in own])), 3) for name, own in sorted(scores.items())})
-print("all", round(float(np.mean([it for _, it in every])), 4), "types", round(float(np.mean(right)), 3))
-learn = np.isin(part, PARTS) & clean
-model, _, _ = train(learn, np.zeros(pages, bool))
-edges = [*data["edges"], *data["page_edges"], *TYPE_EDGES, *model["edges"]]
-names = [*data["names"]["block"], *data["names"]["page"], *(f"type.{it}" for it in TYPES), *model["names"]]
-used, used_page = {}, {}
-first, second = (stored(model[it], edges, used) for it in ("first", "second"))
-type_forests = [stored(it, data["page_edges"], used_page) for it in model["types"]]
-made = {
-    "features": {
-        "block": [names[at] for at in used],
-        "page": [data["names"]["page"][at] for at in used_page],
-    },
-    "first": first,
-    "second": second,
-    "types": type_forests,
-    "calibration": calibration(*zip(*every)),
-}
-with open(out, "w") as target:
-    json.dump(made, target, separators=(",", ":"))
+def main(file, folder, *kept):
+    training = Training(file)
+    kept = frozenset(int(it) for it in kept)
+    results, scores = {}, collections.defaultdict(list)
+    for part in PARTS - kept:
+        pages = np.flatnonzero(training.part == part)
+        results[part] = training.measured(kept | {part}, pages)
+        for page, (_, score) in zip(pages, results[part]):
+            scores[training.data["type"][page]].append(score)
+    print({name: round(float(np.mean(own)), 3) for name, own in sorted(scores.items())})
+    print("all", round(float(np.mean(sum(scores.values(), []))), 4))
+    for part in [None, *results]:
+        known = sum((own for it, own in results.items() if it != part), [])
+        model = training.model(kept if part is None else kept | {part}, known)
+        name = "model.json" if part is None else f"model-{part}.json"
+        with open(f"{folder}/{name}", "w") as target:
+            json.dump(model, target, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
