@@ -11,8 +11,8 @@ const STRICTNESS: Partial<Record<(typeof PAGE_TYPES)[number], number>> = {
   forum: 1.5,
   product: 1.5,
 };
-/** Parts of a text that are short or full of links by their nature. */
-const STRUCTURE = /^(?:h[1-6]|pre|li|d[td]|t[dh]|blockquote)$/;
+/** Parts of a text that can be short or full of links. */
+const STRUCTURE = /^(?:h[1-6]|p|pre|li|d[td]|t[dh]|blockquote)$/;
 /** How many elements around a block are searched for such a part. */
 const LEVELS = 4;
 
@@ -29,7 +29,7 @@ function isHeadline(box: Box | null): boolean {
 }
 
 /**
- * Chooses the blocks of a page. Headings, lists, code, tables and quotations between chosen blocks may be less probable.
+ * Chooses the blocks of a page. Headings, paragraphs, lists, code, tables and quotations between chosen blocks may be less probable.
  *
  * @param chances probability by block that it is content
  * @returns the indices of the blocks, and the expected F1
