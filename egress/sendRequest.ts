@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { invalidInput } from '../schemas/errors.ts';
 import type { ResponseWarning } from '../schemas/formats/responseWarnings.ts';
 import type { Limits } from './clock.ts';
@@ -104,6 +105,22 @@ async function readHeads(reader: Reader, warn: Warn): Promise<Pick<Message, 'int
   });
 }
 
+/** Size in bytes from which a body is sent only if the head of the request is not refused. */
+const LARGE_BYTES = 64 * 1024;
+/** Milliseconds for a refusal before a large body is sent. Servers that are near and judge by the head need less. */
+const REFUSAL_MS = 20;
+
+/**
+ * Whether the server refuses a request by its head. If it closes the connection while it has a part of the body unread, its system
+ * discards what it has not sent of its response. curl waits up to a second for this, of servers that know `Expect`.
+ */
+async function isRefused(heads: Promise<Head>): Promise<boolean> {
+  // A timer that fires late precedes the reading of data that has arrived in time.
+  const pause = sleep(REFUSAL_MS).then(() => nextTurn(null));
+  const head = await Promise.race([heads, pause]).catch(() => null);
+  return head !== null && head.status >= 400;
+}
+
 /**
  * Sends one request over its own connection and waits for the headers of the final response.
  *
@@ -126,14 +143,16 @@ export async function sendRequest(
   const warn = (warning: ResponseWarning): void => void warnings.add(warning);
   try {
     socket.write(writeHead(method, url, headers));
-    if (body !== undefined && body !== null) socket.write(body);
-    const head = await readHeads(reader, warn);
+    const heads = readHeads(reader, warn);
+    const bytes = body === undefined || body === null ? null : Buffer.from(body);
+    if (bytes !== null && (bytes.length < LARGE_BYTES || !(await isRefused(heads)))) socket.write(bytes);
+    const head = await heads;
     const framing = readFraming(head, method, warn);
     const trailers: Header[] = [];
     return {
       ...head,
       framing,
-      body: readBody(reader, framing, { warn, trailers, isCut }),
+      body: readBody(reader, framing, { warn, trailers, isCut, mayReset: bytes !== null }),
       trailers,
       warnings,
       close: () => socket.destroy(),

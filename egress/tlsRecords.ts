@@ -26,16 +26,19 @@ export function splitRecords(socket: Socket): RecordStream {
   let rest: Buffer = Buffer.alloc(0);
   /** Bytes of the current record that have not arrived. */
   let missing = 0;
+  let ended = false;
   const stream = new Duplex({
     read: () => void socket.resume(),
-    write: (chunk, encoding, done) => void socket.write(chunk, encoding, done),
+    write: (chunk, encoding, done) =>
+      void socket.write(chunk, encoding, (error) => (error ? fail(error) : done())),
     final: (done) => void socket.end(done),
     destroy(error, done) {
       socket.destroy();
       done(error);
     },
   });
-  socket.on('data', (chunk: Buffer) => {
+  /** @returns whether the stream wants more */
+  function pass(chunk: Buffer): boolean {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let wanted = true;
     while (rest.length >= (missing === 0 ? HEADER_BYTES : 1)) {
@@ -45,14 +48,28 @@ export function splitRecords(socket: Socket): RecordStream {
       rest = rest.subarray(piece.length);
       wanted = stream.push(piece);
     }
-    if (!wanted) socket.pause();
+    return wanted;
+  }
+  /** Ends the stream when all that arrived before the failure has been read. A paused socket still has some of it. */
+  function fail(error?: Error): void {
+    if (ended) return;
+    for (let left: unknown = socket.read(); Buffer.isBuffer(left); left = socket.read()) pass(left);
+    const destroyEmpty = (): void => {
+      if (stream.readableLength === 0) stream.destroy(error);
+    };
+    stream.on('data', destroyEmpty);
+    destroyEmpty();
+  }
+  socket.on('data', (chunk: Buffer) => {
+    if (!pass(chunk)) socket.pause();
   });
   socket.on('end', () => {
+    ended = true;
     if (rest.length > 0) stream.push(rest);
     stream.push(null);
   });
-  socket.on('error', (error) => void stream.destroy(error));
-  socket.on('close', () => void stream.destroy());
+  socket.on('error', fail);
+  socket.on('close', () => fail());
   return {
     stream,
     watch(secure) {

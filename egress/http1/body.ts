@@ -33,6 +33,11 @@ export interface Observed {
   trailers: Header[];
   /** Whether the connection, which has ended, may have been cut off: it used TLS and ended without `close_notify`. */
   isCut: () => boolean;
+  /**
+   * Whether a reset ends a body without a length: the request had a body, and a server that has not read all of it resets the connection
+   * when it closes it.
+   */
+  mayReset: boolean;
 }
 
 /** Maximum length in bytes of the line before a chunk, with the chunk's size and its extensions, which are ignored. */
@@ -111,12 +116,16 @@ async function* readChunks(reader: Reader, { warn, trailers }: Observed): AsyncG
   trailers.push(...(await readTrailers(reader, warn)));
 }
 
-async function* readToEnd(reader: Reader, { warn, isCut }: Observed): AsyncGenerator<Buffer> {
+async function* readToEnd(reader: Reader, { warn, isCut, mayReset }: Observed): AsyncGenerator<Buffer> {
   for (;;) {
-    const chunk = await reader.some(Infinity);
+    const chunk = await reader.some(Infinity).catch((error: unknown) => {
+      if (mayReset && reader.wasReset) return null;
+      throw error;
+    });
     if (chunk === null) break;
     yield chunk;
   }
+  if (reader.wasReset) warn('connection_reset');
   if (isCut()) warn('missing_close_notify');
 }
 

@@ -12,6 +12,8 @@ export interface Reader {
    * @throws ServiceError `target_failed` at the end of the connection or after `max` bytes without LF
    */
   line(max: number, check?: (start: Buffer) => void): Promise<Buffer>;
+  /** Whether the peer has reset the connection. */
+  readonly wasReset: boolean;
 }
 
 /** When this many received bytes are unread, the socket is paused until they are read. */
@@ -26,20 +28,28 @@ export function createReader(socket: Socket): Reader {
   const queue: Buffer[] = [];
   let waiting = 0;
   let end: { failure: unknown } | null = null;
+  let wasReset = false;
   let arrived = Promise.withResolvers<void>();
 
-  const finish = (failure: unknown): void => {
-    end ??= { failure };
-    arrived.resolve();
-  };
-  socket.on('data', (chunk: Buffer) => {
+  const take = (chunk: Buffer): void => {
     queue.push(chunk);
     waiting += chunk.length;
     if (waiting >= HIGH_WATER) socket.pause();
     arrived.resolve();
-  });
+  };
+  const finish = (failure: unknown): void => {
+    // A paused socket keeps what arrived after the pause, and does not emit it once it has failed.
+    socket.off('data', take);
+    for (let rest: unknown = socket.read(); Buffer.isBuffer(rest); rest = socket.read()) take(rest);
+    end ??= { failure };
+    arrived.resolve();
+  };
+  socket.on('data', take);
   socket.on('end', () => finish(null));
-  socket.on('error', (error) => finish(readSocketError(error)));
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    wasReset ||= error.code === 'ECONNRESET';
+    finish(readSocketError(error));
+  });
   socket.on('close', () => finish(targetFailed('reset')));
   if (socket.destroyed) finish(targetFailed('reset', { cause: socket.errored }));
 
@@ -82,5 +92,11 @@ export function createReader(socket: Socket): Reader {
       detail: 'The target sent a header line or chunk line that is too long.',
     });
   }
-  return { some, line };
+  return {
+    some,
+    line,
+    get wasReset() {
+      return wasReset;
+    },
+  };
 }
