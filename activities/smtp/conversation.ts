@@ -14,8 +14,6 @@ type Findings = Omit<ToolOutput<typeof definition>, 'steps' | 'domain'>;
 const IMPLICIT_TLS_PORT = 465;
 /** Address literal to send in EHLO. It is valid without a host name (RFC 5321 section 4.1.4) and reveals nothing. */
 const CLIENT = '[127.0.0.1]';
-/** From this reply code on, a server refuses EHLO for good, and clients try HELO (RFC 5321 sections 3.2 and 4.1.1.1). */
-const REFUSED = 500;
 /**
  * Maximum length of a command line without its line break (RFC 5321 section 4.5.3.1.4). An initial response that does not
  * fit into the AUTH command is sent after an empty challenge instead (RFC 4954 section 4).
@@ -40,12 +38,13 @@ interface Hello {
   starttls: boolean;
 }
 
-/** Sends EHLO, and HELO if the server refuses EHLO. */
+/** Sends EHLO, and HELO after any other reply than success and the end of the session, as clients do (RFC 5321 section 3.2). */
 async function greet(session: Session, findings: Findings): Promise<Hello> {
   const ehlo = await session.ask('ehlo', `EHLO ${CLIENT}`, 250);
   const { starttls, ...capabilities } = ehlo.code === 250 ? readCapabilities(ehlo) : NO_CAPABILITIES;
   Object.assign(findings, capabilities);
-  return { reply: ehlo.code >= REFUSED ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
+  const isRefused = ehlo.code !== 250 && ehlo.code !== CLOSING;
+  return { reply: isRefused ? await session.ask('helo', `HELO ${CLIENT}`, 250) : ehlo, starttls };
 }
 
 /** Upgrades the connection with STARTTLS. @returns the last reply, and the reason not to send credentials, or null */

@@ -23,6 +23,9 @@ const fold = (text: string): string =>
 /** Converts URL-safe base64 to standard base64. */
 const toStandardBase64 = (text: string): string => text.replaceAll('-', '+').replaceAll('_', '/');
 
+/** Reverses the UTF-16 code units of a text. */
+const mirror = (text: string): string => text.split('').reverse().join('');
+
 /** Encodes a secret as UTF-8 and, if possible, as Latin-1. */
 const bytesOf = (secret: string): Buffer[] =>
   /[^\0-\xff]/.test(secret) ? [Buffer.from(secret)] : [Buffer.from(secret), Buffer.from(secret, 'latin1')];
@@ -43,12 +46,13 @@ const formsOf = (secret: string): string[] => [
 /**
  * Creates a function that removes credentials from texts in which a server may repeat them: in upper or lower case, in
  * base64 at any alignment, in hexadecimal, percent-encoded, or escaped as in xtext, quoted-printable, JSON, C or HTML, even
- * when they are split over several lines or by white space.
+ * when they are split over several lines or by white space, or only their first or last part of 16 characters or more is repeated.
  *
- * @param secrets user name and password
+ * @param secrets user name and password, the password last
  * @param sent base64 texts that were sent to the server and contain credentials
  */
 export function createRedactor(secrets: readonly string[], sent: readonly string[]) {
+  const password = secrets.at(-1);
   const isShort = (secret: string): boolean => compact(secret).text.length < MIN_SUBSTRING;
   const unique = (texts: string[]) => [...new Set(texts.filter(({ length }) => length >= MIN_SUBSTRING))];
   const short = secrets.filter(isShort);
@@ -58,11 +62,12 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
       .toString('latin1')
       .split(/[\s\p{Cc}]/u),
   );
-  const long = [
-    ...secrets.filter((secret) => !isShort(secret)),
-    ...parts.filter(({ length }) => length >= MIN_SENT),
-  ].flatMap(formsOf);
-  const plain = unique(long.map((text) => fold(compact(text).text)));
+  const plainOf = (texts: readonly string[]): string[] =>
+    unique(texts.flatMap(formsOf).map((text) => fold(compact(text).text)));
+  const long = secrets.filter((secret) => !isShort(secret));
+  const plain = plainOf([...long, ...parts.filter(({ length }) => length >= MIN_SENT)]);
+  // The end of a user name is often a domain, which servers also say for other reasons.
+  const plainEnds = plainOf(long.filter((secret) => secret === password));
   const byteForms = secrets.flatMap(bytesOf).filter(({ length }) => length >= MIN_SUBSTRING);
   const encoded = unique([
     ...byteForms.flatMap(base64CoresOf),
@@ -76,6 +81,7 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
       { starts, ends }: NormalizedText,
       haystack: string,
       needles: string[],
+      needlesByEnd: string[],
       widen: (from: number, to: number) => void,
     ): void {
       for (const needle of needles) {
@@ -87,6 +93,17 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
           widen(from, to);
         }
       }
+      const { length } = haystack;
+      const mirrored = mirror(haystack);
+      for (const needle of needlesByEnd) {
+        let done = text.length;
+        for (const [start, end] of occurrences(mirrored, mirror(needle))) {
+          const [from = 0, to = text.length] = [starts[length - end], ends[length - start - 1]];
+          cut.fill(1, from, Math.min(to, done));
+          done = from;
+          widen(from, to);
+        }
+      }
     }
     // Extends a match to adjacent base64 characters, which may encode further bits of the secret.
     const widen = (from: number, to: number): void => {
@@ -94,8 +111,8 @@ export function createRedactor(secrets: readonly string[], sent: readonly string
       for (let i = to; cut[i] === 0 && BASE64.test(text.charAt(i)); i++) cut[i] = 1;
     };
     for (const normalized of normalizations(text)) {
-      search(normalized, fold(normalized.text), plain, () => undefined);
-      search(normalized, toStandardBase64(normalized.text), encoded, widen);
+      search(normalized, fold(normalized.text), plain, plainEnds, () => undefined);
+      search(normalized, toStandardBase64(normalized.text), encoded, encoded, widen);
     }
     const searchWords = (haystack: string, needle: string): void => {
       for (const [start, end] of occurrences(haystack, needle))

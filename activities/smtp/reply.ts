@@ -19,8 +19,8 @@ export interface ReplyReader {
   drain(ms: number, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Maximum length of a reply line with its line break. RFC 5321 section 4.5.3.1.5 sets 512, but extensions may need more. */
-const LINE_BYTES = 2048;
+/** Maximum length of a reply line with its line break. RFC 5321 section 4.5.3.1.5 sets 512, RFC 4954 section 4 this for challenges. */
+const LINE_BYTES = 12_288;
 const MAX_LINES = 100;
 /** Maximum size of all replies together: enough for the longest single reply, and little enough to search for secrets. */
 const TOTAL_BYTES = 256 * 1024;
@@ -77,7 +77,7 @@ export function createReplyReader(stream: Readable): ReplyReader {
     for (;;) {
       const end = buffer.indexOf(LINE_FEED);
       if (end >= LINE_BYTES || (end === -1 && buffer.length >= LINE_BYTES))
-        throw protocolError('A line of the reply is longer than 2 KB.');
+        throw protocolError('A line of the reply is longer than 12 KB.');
       if (end !== -1) {
         total += end;
         if (total > TOTAL_BYTES) throw protocolError('The replies are longer than 256 KB.');

@@ -243,6 +243,23 @@ test('a secret is redacted next to any other text, and the other text is kept', 
   }
 });
 
+test('the first or last part of what was sent is redacted, and the domain of the user name is kept', (t) => {
+  const [name, word] = ['relay.user@mail.example.com', 'correct horse battery staple'];
+  const sent = base64(`\0${name}\0${word}`);
+  const redact = createRedactor([name, word], [sent]);
+  const hex = Buffer.from(word).toString('hex');
+  for (const part of [
+    ...[sent.slice(0, 20), sent.slice(-20), base64(word).slice(-20), base64(word).slice(0, 20)],
+    ...[word.slice(-20), word.slice(0, 20).toUpperCase(), hex.slice(-40), hex.slice(0, 40)],
+    encodeURIComponent(word).slice(-30),
+  ]) {
+    const [clean = ''] = redact([`♠${part}♥`]);
+    t.regex(clean, /^♠.{0,2}\*\*\*=*♥$/, part);
+  }
+  const kept = '535 5.7.8 mail.example.com: authentication failed';
+  t.deepEqual(redact([kept]), [kept]);
+});
+
 for (const [how, spell] of Object.entries(SPELLINGS))
   test(`every character of a password is redacted, ${how}`, (t) => {
     const secret = `aB<c>&"d'e(f)*g!/h\\i=j+k%l ä邮😀#m`;
