@@ -64,6 +64,8 @@ export const intersection = (one: AddressSet, other: AddressSet): AddressSet =>
 export const difference = (one: AddressSet, other: AddressSet): AddressSet =>
   perFamily((family) => overlap(one[family], gaps(other[family], 2 ** BITS[family] - 1)));
 
+export const isEmpty = (set: AddressSet): boolean => FAMILIES.every((family) => set[family].length === 0);
+
 /** Returns the share of the public unicast addresses of each family that a set contains, from 0 to 1. */
 export function shareOf(set: AddressSet): Record<4 | 6, number> {
   const [four = 0, six = 0] = FAMILIES.map((family) => {

@@ -4,6 +4,7 @@ import {
   difference,
   EVERY_ADDRESS,
   intersection,
+  isEmpty,
   NO_ADDRESS,
   shareOf,
   union,
@@ -165,6 +166,8 @@ async function evaluate(
   let left = EVERY_ADDRESS;
   for (const [at, term] of mechanisms.entries()) {
     if (term.name !== 'all' || term.result === null) {
+      // A mechanism that every sender matched ends the evaluation (section 4.6.2).
+      if (isEmpty(left)) continue;
       const matched = intersection(left, await evaluateMechanism(evaluation, domain, term, path));
       if (term.result === 'pass') passing = union(passing, matched);
       left = difference(left, matched);
@@ -174,7 +177,7 @@ async function evaluate(
     if (redirect !== undefined) warnings.push(`\`redirect\` is ignored in ${domain} because of \`all\`.`);
     return { all: term.result, passing: term.result === 'pass' ? union(passing, left) : passing };
   }
-  if (redirect === undefined) return { all: 'neutral', passing };
+  if (redirect === undefined || isEmpty(left)) return { all: 'neutral', passing };
   countLookup(evaluation);
   const target = expandMacros(redirect.domain ?? '', { d: domain, o: evaluation.sender });
   if (target === null) return { all: 'neutral', passing };

@@ -34,6 +34,9 @@ const SPF: Record<string, [record: string, warning: string | null]> = {
   'not-first': ['v=spf1 -ip4:192.0.2.0/24 include:plus.open.test -all', EVERY],
   // Nothing is left for the mechanisms that pass.
   refused: ['v=spf1 -ip4:0.0.0.0/0 -ip6:::/0 include:plus.open.test -all', null],
+  // What every sender matches ends the evaluation.
+  'exists-first': ['v=spf1 exists:host.open.test include:absent.open.test -all', EVERY],
+  'refused-first': ['v=spf1 -ip4:0.0.0.0/0 -ip6:::/0 redirect=absent.open.test', null],
   neutral: ['v=spf1 ?include:plus.open.test -all', null],
   'inc-fail': ['v=spf1 include:closed.open.test -all', null],
   closed: ['v=spf1 ip4:192.0.2.0/24 a mx -all', null],
