@@ -17,7 +17,14 @@ export interface Dns {
   exists(name: string): Promise<boolean>;
 }
 
-const NOTHING: Lookup = { status: 'nxdomain', records: [], chain: [], authenticated: false, ttl: 0 };
+const NOTHING: Lookup = {
+  status: 'nxdomain',
+  records: [],
+  chain: [],
+  authenticated: false,
+  extendedErrors: [],
+  ttl: 0,
+};
 
 const textOf = (record: DnsRecord): string[] =>
   record.type === 'TXT' ? [decodeChunks(record.chunks).join('')] : [];

@@ -16,9 +16,15 @@ export async function run(
   const { lookup, verdict } = dnssec
     ? await lookupPublicValidated(resolver, host.name, recordType, limits)
     : { lookup: await lookupPublic(resolver, host.name, recordType, limits), verdict: null };
-  const { status, records } = lookup;
+  const { status, records, extendedErrors } = lookup;
   // That a name does not exist is a result if the proof is broken.
-  if (status === 'nxdomain' && verdict?.status !== 'bogus') throw new ServiceError('host_not_found');
+  if (status === 'nxdomain' && verdict?.status !== 'bogus')
+    throw new ServiceError(
+      'host_not_found',
+      extendedErrors.length === 0
+        ? {}
+        : { detail: `The host name does not resolve: NXDOMAIN, ${extendedErrors.join(', ')}.` },
+    );
   return {
     hostname: host.name,
     recordType,

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts';
+import { explainError } from './extendedErrors.ts';
 import { RCODE, type Reply } from './message.ts';
 import type { DnsRecord, RecordType } from './record.ts';
 
@@ -13,6 +14,8 @@ export interface Lookup {
   authenticated: boolean;
   /** Seconds for which the result may be cached; 0 when it must not be cached. */
   ttl: number;
+  /** Extended errors of the name server in words. With some, it denies a name that may exist, such as `Blocked`. */
+  extendedErrors: readonly string[];
 }
 
 /** Maximum length of a CNAME chain; BIND has the same limit. */
@@ -32,6 +35,7 @@ function negativeTtl(reply: Reply): number {
 export function readLookup(reply: Reply, name: string, type: RecordType): Lookup {
   const chain: string[] = [];
   const { authenticated } = reply;
+  const extendedErrors = reply.extendedErrors.map(explainError);
   let owner = name;
   let ttl = Number.POSITIVE_INFINITY;
   while (chain.length <= MAX_ALIASES) {
@@ -43,13 +47,21 @@ export function readLookup(reply: Reply, name: string, type: RecordType): Lookup
         records,
         chain,
         authenticated,
+        extendedErrors,
         ttl: Math.min(ttl, ...records.map((record) => record.ttl)),
       };
     const alias = own.find((record) => record.type === 'CNAME');
     if (alias === undefined) {
       // The response code applies to the last name of the CNAME chain (RFC 6604 section 3).
       const status = reply.rcode === RCODE.NXDOMAIN ? 'nxdomain' : 'no_data';
-      return { status, records: [], chain, authenticated, ttl: Math.min(ttl, negativeTtl(reply)) };
+      return {
+        status,
+        records: [],
+        chain,
+        authenticated,
+        extendedErrors,
+        ttl: Math.min(ttl, negativeTtl(reply)),
+      };
     }
     owner = alias.value;
     ttl = Math.min(ttl, alias.ttl);

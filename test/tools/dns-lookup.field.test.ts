@@ -247,6 +247,28 @@ for (const [code, extended, detail] of FAILURES)
     t.is(error?.detail, `The DNS servers gave no usable answer for this name: ${detail}.`);
   });
 
+test('a name that a name server blocks is told from one that does not exist', async (t) => {
+  const server = await startDns((query) => {
+    const response = reply(query, [], { code: 'NXDOMAIN' });
+    return query.question.name.toLowerCase() === 'absent.test'
+      ? response
+      : withExtended(response, 15, 'malware list');
+  });
+  t.teardown(() => server.close());
+  const detailOf = async (name: string) =>
+    (
+      await t.throwsAsync(call(name, 'A', createResolver({ servers: [server] })), {
+        instanceOf: ServiceError,
+        code: 'host_not_found',
+      })
+    )?.detail;
+  t.is(await detailOf('absent.test'), 'The host name does not resolve.');
+  t.is(
+    await detailOf('blocked.test'),
+    'The host name does not resolve: NXDOMAIN, extended DNS error 15 (Blocked): malware list.',
+  );
+});
+
 const MALFORMED: [what: string, type: string, data: string][] = [
   ['keys in the wrong order', 'HTTPS', '0001 00 0003 0002 01bb 0001 0003 026832'],
   ['a parameter that runs past the record', 'HTTPS', '0001 00 0003 0004 01bb'],
