@@ -1,11 +1,10 @@
 import type { X509Certificate } from 'node:crypto';
 import type { RootOf } from '../../egress/roots.ts';
 
-/**
- * Minimum size of an RSA or DSA modulus in bits, at OpenSSL's default security level 2 (112 bits of security, NIST SP 800-57
- * part 1). Browsers require the same size.
- */
+/** Minimum sizes of a modulus in bits, at OpenSSL's default security level 2 (112 bits of security, NIST SP 800-57 part 1). */
 const MIN_MODULUS_BITS = 2048;
+/** OpenSSL rounds the security of an RSA key to a multiple of 8 bits (ossl_ifc_ffc_compute_security_bits), so that it accepts 2047 bits. */
+const MIN_RSA_BITS = 1963;
 /** Minimum size of an elliptic curve in bits, at the same level. */
 const MIN_CURVE_BITS = 224;
 const WEAK_DIGEST = /md[245]|sha1(?!\d)/i;
@@ -14,11 +13,12 @@ const PSS = Buffer.from('06092a864886f70d01010a', 'hex');
 const SHA2 = Buffer.from('06096086480165030402', 'hex');
 const GAP = 6;
 
-function isShort({ publicKey: { asymmetricKeyDetails = {} } }: X509Certificate): boolean {
+function isShort({ publicKey: { asymmetricKeyType, asymmetricKeyDetails = {} } }: X509Certificate): boolean {
   const { modulusLength = MIN_MODULUS_BITS, namedCurve = '' } = asymmetricKeyDetails;
   // Names such as prime192v1, secp160k1 and brainpoolP160r1 have the size of their curve.
   const curveBits = Number(/\d{3}/.exec(namedCurve)?.[0] ?? MIN_CURVE_BITS);
-  return modulusLength < MIN_MODULUS_BITS || curveBits < MIN_CURVE_BITS;
+  const minBits = asymmetricKeyType?.startsWith('rsa') ? MIN_RSA_BITS : MIN_MODULUS_BITS;
+  return modulusLength < minBits || curveBits < MIN_CURVE_BITS;
 }
 
 function hasWeakDigest({ signatureAlgorithm = '', raw }: X509Certificate): boolean {

@@ -187,6 +187,12 @@ const SERVERS: Readonly<Record<string, { own: Certificate; error: string | null;
     error: 'EE_KEY_TOO_SMALL',
     issuers: 1,
   },
+  'key of 1962 bits': {
+    own: await issueCertificate({ ...site, bits: 1962 }),
+    error: 'EE_KEY_TOO_SMALL',
+    issuers: 1,
+  },
+  'key of 1963 bits': { own: await issueCertificate({ ...site, bits: 1963 }), error: null, issuers: 1 },
   'short key of an intermediate': {
     own: withChain(await issueCertificate({ ...site, issuer: shortIssuer }), shortIssuer),
     error: 'CA_KEY_TOO_SMALL',
