@@ -14,15 +14,17 @@ const TIME = /^\d{1,12}$/;
 export interface Delivery {
   /** The signing secret of the endpoint (`whsec_…`), or several during a rotation. */
   secret: string | readonly string[];
-  /** The request headers: a `Headers` object, or an object such as `request.headers` of Node.js. */
-  headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The request headers: a `Headers` object, also of another library, or an object such as `request.headers` of Node.js. */
+  headers: Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The raw request body, exactly as received. */
   body: string | Uint8Array<ArrayBuffer>;
   /** Unix time in seconds. Default: now. */
   now?: number;
 }
 
-const isHeaders = (headers: Delivery['headers']): headers is Headers => headers instanceof Headers;
+/** The class cannot tell: the packages undici and node-fetch have classes of their own. */
+const isHeaders = (headers: Delivery['headers']): headers is Pick<Headers, 'get'> =>
+  'get' in headers && typeof headers.get === 'function';
 
 function headerOf(headers: Delivery['headers'], name: string): string {
   const found = isHeaders(headers)

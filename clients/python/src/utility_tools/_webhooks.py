@@ -17,14 +17,19 @@ from .types import WebhookEvent
 # Seconds by which the time of a delivery may differ from that of the receiver.
 _TOLERANCE_S = 300
 _PREFIX = "whsec_"
+_SIGNATURES = "webhook-signature"
+# Some servers give the values of each header as a list.
+_Headers = Mapping[str, Union[str, Sequence[str]]]
 # Unix time in seconds, in as many digits as it can have. `int` refuses numbers with thousands of digits.
 _TIME = re.compile(r"[0-9]{1,12}")
 
 
-def _header(headers: Mapping[str, str], name: str) -> str:
-    for key, value in headers.items():
-        if key.lower() == name and value:
-            return value
+def _header(headers: _Headers, name: str) -> str:
+    for key, found in headers.items():
+        if key.lower() == name and found:
+            values = [found] if isinstance(found, str) else dict.fromkeys(found)
+            # Only signatures form a list. Other headers with different values are ambiguous, and then not signed.
+            return (" " if name == _SIGNATURES else ", ").join(values)
     raise WebhookVerificationError(
         f"The header {name} is missing. The request is not a delivery, or a proxy removed the header."
     )
@@ -59,7 +64,7 @@ def _encode(text: str) -> bytes:
 
 def verify_webhook(
     secret: Union[str, Sequence[str]],
-    headers: Mapping[str, str],
+    headers: _Headers,
     body: Union[bytes, str],
     *,
     now: Optional[float] = None,
@@ -75,7 +80,7 @@ def verify_webhook(
     id = _header(headers, "webhook-id")
     timestamp = _header(headers, "webhook-timestamp")
     # Repeated headers are joined with a comma by some servers.
-    signatures = re.split(",? ", _header(headers, "webhook-signature"))
+    signatures = re.split(",? ", _header(headers, _SIGNATURES))
     _check_time(timestamp, time.time() if now is None else now)
     signed = _encode(f"{id}.{timestamp}.") + raw
     genuine = False
