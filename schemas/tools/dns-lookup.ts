@@ -16,11 +16,11 @@ export default defineTool({
   title: 'DNS lookup',
   description:
     'Looks up one type of DNS record of a domain. Internationalised names are converted (IDNA); labels may ' +
-    'contain underscores, begin with a hyphen, be `*`, which is queried literally, or be ranges such as `0/25` (RFC 2317). A domain that does not exist is `host_not_found`. A domain that exists without a record of ' +
+    'contain underscores, begin with a hyphen, be `*`, which is queried literally, or be ranges such as `0/25` (RFC 2317). A domain that does not exist is `host_not_found`, whose `detail` has the extended errors (RFC 8914) of a name server that blocks it. A domain that exists without a record of ' +
     'the requested type gives `found: false`, even if it is an alias (CNAME) whose target has no such record. Aliases are ' +
     'followed for every type except CNAME, and the records are those of the last name in the chain. A name server that fails ' +
     '(SERVFAIL, REFUSED, a malformed response) is `target_failed`, and `detail` has the response code and the extended errors ' +
-    '(RFC 8914) of the server; one that does not respond is `target_timeout`. ' +
+    'of the server; one that does not respond is `target_timeout`. ' +
     'Names of internal networks (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, ' +
     '`.home`, `.intranet`, `.lan`, `.private`, `.onion`, and the reverse zones of private addresses), aliases of such names, and ' +
     'single-label names, including top-level domains, are `target_refused`. Names in records are lower case without a trailing dot; special ' +

@@ -31,7 +31,7 @@ export default defineTool({
     'again, AUTH if credentials are given, then QUIT. No mail is sent. `steps` is the complete conversation with ' +
     'timing. After the banner, every behaviour of the server is a result and reported in its step: a banner of 421 ' +
     'or 554, a refused STARTTLS, a failed handshake, a wrong password, a missing reply, or a reply that violates the ' +
-    'protocol (a line above 2 KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, ' +
+    'protocol (a line above 12 KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, ' +
     'a failed handshake of implicit TLS, and anything other than an SMTP banner are `target_failed`; a server that ' +
     'does not answer is `target_timeout`. Connecting and each step may take 10 s, the whole call 30 s. An invalid ' +
     'certificate is reported and the session continues. Credentials are sent over TLS only, or in clear text if you ' +

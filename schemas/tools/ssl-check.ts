@@ -33,8 +33,8 @@ export default defineTool({
     'Opens a TLS connection to a public host and reports the certificate that it presents, whether valid or not. An expired or ' +
     'self-signed certificate, or one for another host, is a result (`chainValid`, `chainError`, `hostnameMatches`), not an ' +
     'error. Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate. Host ' +
-    'names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 2048 ' +
-    'bits is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
+    'names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA keys below 1963 ' +
+    'bits, the least that OpenSSL accepts at its default level, is not valid. Revocation is not checked. A host that refuses the connection or does not speak TLS is ' +
     '`target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake.\n\n' +
     'With `survey`, a cipher scan follows: up to a few hundred further handshakes determine what the server accepts, at most 4 at the same time. ' +
     'If the server closes the connection or does not answer within 3 s, the handshake is repeated while no other connection ' +

@@ -2493,7 +2493,7 @@ export const PROPERTIES: INodeProperties[] = [
           "rows": 4
         },
         "default": "",
-        "description": "Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD."
+        "description": "Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD. A body of 64 KiB or more is sent 20 ms after the headers, unless the target refuses the request before."
       },
       {
         "displayName": "Headers",

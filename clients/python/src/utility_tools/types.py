@@ -398,7 +398,7 @@ class HttpRequestInput(_HttpRequestInputRequired, total=False):
     headers: Union[Dict[str, Union[str, List[str]]], str]
     """Request headers as a JSON object of names and values, or the same object encoded as a string. An array of values sends the header once for each value. At most 100 headers and 32 KB. Non-ASCII characters are sent as UTF-8. `Connection`, `Content-Length`, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding` and `Upgrade` cannot be set, and `Host` only to the host of the URL. `User-Agent`, `Accept` and `Accept-Encoding` are added unless given; `Content-Type` is not added. With `Range`, the added `Accept-Encoding` is `identity`, so that the part is readable."""
     body: str
-    """Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD."""
+    """Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD. A body of 64 KiB or more is sent 20 ms after the headers, unless the target refuses the request before."""
 
 
 class HttpRequestOutputInterimResponsesItem(TypedDict):
@@ -423,7 +423,7 @@ class HttpRequestOutput(TypedDict):
     """Headers that followed a chunked body, in the same form as `headers`; empty if there are none."""
     interimResponses: List["HttpRequestOutputInterimResponsesItem"]
     """Interim responses (1xx, such as 103 Early Hints) before the response, in order; empty if there are none. At most 10."""
-    warnings: List[Literal["odd_status_line", "bare_lf", "bare_cr", "nul_in_header", "control_character", "folded_header", "space_before_colon", "invalid_header_name", "ignored_line", "repeated_content_length", "length_and_transfer_encoding", "repeated_chunked", "missing_close_notify"]]
+    warnings: List[Literal["odd_status_line", "bare_lf", "bare_cr", "nul_in_header", "control_character", "folded_header", "space_before_colon", "invalid_header_name", "ignored_line", "repeated_content_length", "length_and_transfer_encoding", "repeated_chunked", "missing_close_notify", "connection_reset"]]
     """Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none.
 
 - `odd_status_line`: the version is neither HTTP/1.0 nor HTTP/1.1, or the status line has extra spaces
@@ -438,7 +438,8 @@ class HttpRequestOutput(TypedDict):
 - `repeated_content_length`: `Content-Length` is repeated with the same value
 - `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding`
 - `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once
-- `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off"""
+- `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off
+- `connection_reset`: the body has no length and the target reset the connection before it had read the request, so that it may be cut off"""
     elapsedMs: int
     """Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS."""
 

@@ -114,18 +114,18 @@ export abstract class ToolMethods {
   /**
    * DNS lookup (1 credit). Looks up one type of DNS record of a domain. Internationalised names are
    * converted (IDNA); labels may contain underscores, begin with a hyphen, be `*`, which is queried
-   * literally, or be ranges such as `0/25` (RFC 2317). A domain that does not exist is `host_not_found`.
-   * A domain that exists without a record of the requested type gives `found: false`, even if it is an
-   * alias (CNAME) whose target has no such record. Aliases are followed for every type except CNAME, and
-   * the records are those of the last name in the chain. A name server that fails (SERVFAIL, REFUSED, a
-   * malformed response) is `target_failed`, and `detail` has the response code and the extended errors
-   * (RFC 8914) of the server; one that does not respond is `target_timeout`. Names of internal networks
-   * (under `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`,
-   * `.intranet`, `.lan`, `.private`, `.onion`, and the reverse zones of private addresses), aliases of
-   * such names, and single-label names, including top-level domains, are `target_refused`. Names in
-   * records are lower case without a trailing dot; special characters are escaped as in zone files
-   * (`\.`, `\032`). Responses are cached for as long as their TTL allows, at most 300 s, including
-   * negative responses.
+   * literally, or be ranges such as `0/25` (RFC 2317). A domain that does not exist is `host_not_found`,
+   * whose `detail` has the extended errors (RFC 8914) of a name server that blocks it. A domain that
+   * exists without a record of the requested type gives `found: false`, even if it is an alias (CNAME)
+   * whose target has no such record. Aliases are followed for every type except CNAME, and the records
+   * are those of the last name in the chain. A name server that fails (SERVFAIL, REFUSED, a malformed
+   * response) is `target_failed`, and `detail` has the response code and the extended errors of the
+   * server; one that does not respond is `target_timeout`. Names of internal networks (under
+   * `.internal`, `.local`, `.localhost`, `.localdomain`, `.home.arpa`, `.corp`, `.home`, `.intranet`,
+   * `.lan`, `.private`, `.onion`, and the reverse zones of private addresses), aliases of such names,
+   * and single-label names, including top-level domains, are `target_refused`. Names in records are
+   * lower case without a trailing dot; special characters are escaped as in zone files (`\.`, `\032`).
+   * Responses are cached for as long as their TTL allows, at most 300 s, including negative responses.
    */
   dnsLookup(input: DnsLookupInput, options?: CallOptions): Promise<Result<DnsLookupOutput>> {
     return this.run<DnsLookupOutput>({"name":"dns-lookup","hasSecrets":false}, input, options);
@@ -282,7 +282,7 @@ export abstract class ToolMethods {
    * connection, banner, EHLO, STARTTLS, EHLO again, AUTH if credentials are given, then QUIT. No mail is
    * sent. `steps` is the complete conversation with timing. After the banner, every behaviour of the
    * server is a result and reported in its step: a banner of 421 or 554, a refused STARTTLS, a failed
-   * handshake, a wrong password, a missing reply, or a reply that violates the protocol (a line above 2
+   * handshake, a wrong password, a missing reply, or a reply that violates the protocol (a line above 12
    * KB, more than 100 lines, more than 256 KB in all). Before that, a refused connection, a failed
    * handshake of implicit TLS, and anything other than an SMTP banner are `target_failed`; a server that
    * does not answer is `target_timeout`. Connecting and each step may take 10 s, the whole call 30 s. An
@@ -306,20 +306,20 @@ export abstract class ToolMethods {
    * for another host, is a result (`chainValid`, `chainError`, `hostnameMatches`), not an error.
    * Versions from TLS 1.0 and weak ciphers are accepted, because the tool reports on the certificate.
    * Host names are sent as SNI, IP addresses are not. A chain with weak signatures (MD5, SHA-1) or RSA
-   * keys below 2048 bits is not valid. Revocation is not checked. A host that refuses the connection or
-   * does not speak TLS is `target_failed`; one that takes longer than 10 s is `target_timeout`. Nothing
-   * is sent after the handshake. With `survey`, a cipher scan follows: up to a few hundred further
-   * handshakes determine what the server accepts, at most 4 at the same time. If the server closes the
-   * connection or does not answer within 3 s, the handshake is repeated while no other connection is
-   * open; if it fails again, the server counts as not accepting it. A scan that takes longer than 25 s
-   * is `target_timeout`; a server that stops answering during the scan is `target_failed`. SSL 2.0 and
-   * cipher suites that need a shared key or password (PSK, SRP, Kerberos) are not tested. A server that
-   * accepts only SSL 3.0, RC4, 3DES or suites without a certificate is `target_failed`, because its
-   * certificate cannot be read. The grade of the scan is the worst that applies: F for SSL 3.0 or a
-   * cipher suite without encryption or authentication, of export strength, or with RC4, RC2 or DES; C
-   * without TLS 1.2 and 1.3, or with 3DES, IDEA or SEED; B for TLS 1.0 or 1.1, without TLS 1.3, or for a
-   * suite without forward secrecy; A otherwise, or A+ with a post-quantum key exchange. The certificate
-   * does not affect the grade.
+   * keys below 1963 bits, the least that OpenSSL accepts at its default level, is not valid. Revocation
+   * is not checked. A host that refuses the connection or does not speak TLS is `target_failed`; one
+   * that takes longer than 10 s is `target_timeout`. Nothing is sent after the handshake. With `survey`,
+   * a cipher scan follows: up to a few hundred further handshakes determine what the server accepts, at
+   * most 4 at the same time. If the server closes the connection or does not answer within 3 s, the
+   * handshake is repeated while no other connection is open; if it fails again, the server counts as not
+   * accepting it. A scan that takes longer than 25 s is `target_timeout`; a server that stops answering
+   * during the scan is `target_failed`. SSL 2.0 and cipher suites that need a shared key or password
+   * (PSK, SRP, Kerberos) are not tested. A server that accepts only SSL 3.0, RC4, 3DES or suites without
+   * a certificate is `target_failed`, because its certificate cannot be read. The grade of the scan is
+   * the worst that applies: F for SSL 3.0 or a cipher suite without encryption or authentication, of
+   * export strength, or with RC4, RC2 or DES; C without TLS 1.2 and 1.3, or with 3DES, IDEA or SEED; B
+   * for TLS 1.0 or 1.1, without TLS 1.3, or for a suite without forward secrecy; A otherwise, or A+ with
+   * a post-quantum key exchange. The certificate does not affect the grade.
    */
   sslCheck(input: SslCheckInput, options?: CallOptions): Promise<Result<SslCheckOutput>> {
     return this.run<SslCheckOutput>({"name":"ssl-check","hasSecrets":false}, input, options);

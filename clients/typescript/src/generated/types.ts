@@ -411,7 +411,10 @@ export interface HttpRequestInput {
    * With `Range`, the added `Accept-Encoding` is `identity`, so that the part is readable.
    */
   headers?: Record<string, string | readonly string[]> | string | undefined;
-  /** Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD. */
+  /**
+   * Request body, sent unchanged in UTF-8. Not allowed with GET and HEAD. A body of 64 KiB or more is
+   * sent 20 ms after the headers, unless the target refuses the request before.
+   */
   body?: string | undefined;
 }
 
@@ -460,9 +463,10 @@ export interface HttpRequestOutput {
    * `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding` -
    * `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once -
    * `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`,
-   * so that it may be cut off
+   * so that it may be cut off - `connection_reset`: the body has no length and the target reset the
+   * connection before it had read the request, so that it may be cut off
    */
-  warnings: ("odd_status_line" | "bare_lf" | "bare_cr" | "nul_in_header" | "control_character" | "folded_header" | "space_before_colon" | "invalid_header_name" | "ignored_line" | "repeated_content_length" | "length_and_transfer_encoding" | "repeated_chunked" | "missing_close_notify")[];
+  warnings: ("odd_status_line" | "bare_lf" | "bare_cr" | "nul_in_header" | "control_character" | "folded_header" | "space_before_colon" | "invalid_header_name" | "ignored_line" | "repeated_content_length" | "length_and_transfer_encoding" | "repeated_chunked" | "missing_close_notify" | "connection_reset")[];
   /** Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS. */
   elapsedMs: number;
 }
