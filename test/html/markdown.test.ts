@@ -172,6 +172,133 @@ const CASES: [name: string, html: string, wanted: string][] = [
   ['deleted text', '<p><del>a</del>', '~~a~~'],
   ['quotations', '<blockquote><p>a<p>b</blockquote>', '> a\n>\n> b'],
   ['breaks', '<p>a<br>b', 'a\\\nb'],
+  [
+    'a bare URL whose characters must be escaped is no link, which would take the escapes for its own',
+    '<p>https://a.test/?b=1&amp;c=2 https://a.test/&lt;b> https://a.test/<b>d</b> www.a.test/*e* https://a.test/x_y',
+    'https://a.test/?b=1&c=2 https\\://a.test/\\<b> https\\://a.test/**d** www\\.a.test/\\*e\\* https://a.test/x_y',
+  ],
+  [
+    'a link that all of a code is in',
+    '<p><code><a href="/f"><b>f()</b></a></code>',
+    '[`f()`](https://site.test/f)',
+  ],
+  [
+    'lines that a style keeps',
+    '<div style="white-space: pre-wrap">a\n  b<p style="white-space: normal">c\nd</div><code style="display: block">e<br> f</code>',
+    'a\\\nb\n\nc d\n\n```\ne\n f\n```',
+  ],
+  [
+    'languages that classes name without a prefix, or other attributes',
+    '<pre><code class="python hljs">a</code></pre><pre class="rust">b</pre><pre lang="json">c</pre><pre data-enlighter-language="php">d</pre><div class="highlight"><pre class="highlight js">e</pre></div><pre lang="de">f</pre>',
+    '```python\na\n```\n\n```rust\nb\n```\n\n```json\nc\n```\n\n```php\nd\n```\n\n```js\ne\n```\n\n```\nf\n```',
+  ],
+  [
+    'the language of a container around a table with line numbers',
+    '<div class="highlight-c"><div class="highlight"><table class="highlighttable"><tr><td class="linenos"><pre>1</pre><td class="code"><div><pre>a</pre></div></table></div></div>',
+    '```c\na\n```',
+  ],
+  [
+    'code in a table without pre',
+    '<table class="highlight"><tr><td class="blob-num" data-line-number=1><td class="blob-code">a<tr><td class="blob-num"><td class="blob-code">  b</table>',
+    '```\na\n  b\n```',
+  ],
+  [
+    'lines that end in br, and line numbers without a table',
+    '<figure class="highlight js"><table><tr><td class="gutter"><pre><span class="line">1</span><br></pre><td class="code"><pre><span class="line">a</span><br><span class="line">b</span><br></pre></table></figure><pre><span class="ln">1</span>c\n<span style="user-select: none">2</span>d\n<a href="#3">3</a>e\n<span class="ln">f</span></pre>',
+    '```js\na\nb\n```\n\n```\nc\nd\ne\nf\n```',
+  ],
+  [
+    "Prism's marks of changed lines are part of the lines",
+    '<pre><span class="token deleted"><span class="token prefix">-</span><span class="token line">a\n</span></span><span class="token inserted"><span class="token prefix">+</span><span class="token line">b\n</span></span></pre>',
+    '```\n-a\n+b\n```',
+  ],
+  [
+    'what only serves the code beside it is left out',
+    '<div><button title="Copy Code"></button><span class="lang">ts</span><pre>a</pre><div class="line-numbers-wrapper"><span>1</span></div><div class="toolbar">TypeScript <button>Copy</button></div></div><p class="lang">English',
+    '```\na\n```\n\nEnglish',
+  ],
+  [
+    'a cell of a table that only arranges is a block',
+    '<table role="presentation"><tr><td>a<td>b</table>',
+    'a\n\nb',
+  ],
+  [
+    'a row span of 0, and a foot before the body',
+    '<table><tr><th>a<th>b<tfoot><tr><td>e<td>f</tfoot><tbody><tr><td rowspan=0>c<td>d<tr><td>g</table>',
+    '| a | b |\n| - | - |\n| c | d |\n| | g |\n| e | f |',
+  ],
+  [
+    'a formula that MathJax 2 shows in several ways is one formula',
+    '<p>so <span class="MathJax_Preview">x</span><span class="MathJax"><math><mi>x</mi></math></span><script type="math/tex">x^2</script>.',
+    'so $x^2$.',
+  ],
+  [
+    'formulas that are TeX in the page',
+    '<p><span class="math inline">\\(a\\)</span> <span class="math-container">$b$</span> <math-renderer>$c$</math-renderer> <code class="language-math math-inline">d</code> <span class="math">e</span></p><div class="math">\\[f\\]</div><pre class="js-render-math" data-math-style="display"><code>g</code></pre>',
+    '$a$ $b$ $c$ $d$ e\n\n$$\nf\n$$\n\n$$\ng\n$$',
+  ],
+  [
+    'a card without a heading or paragraph of its own',
+    '<a href="/c"><ul><li>a<li>b</ul></a>',
+    '- [a](https://site.test/c)\n- b',
+  ],
+  [
+    'marks and labels by which headings link to themselves are left out',
+    '<h2>A<a class="hash-link" href="#a">\u200b</a></h2><h2>B</h2><a class="anchor-link" href="#b"><span>Section titled B</span></a><p>C<a class="headerlink" href="#c">¶</a><h2><a class="anchor" href="#d">D</a></h2>',
+    '## A\n\n## B\n\nC\n\n## [D](https://site.test/dir/page#d)',
+  ],
+  [
+    'headings by their role',
+    '<div role="heading" aria-level="3">A</div><p>b <span role="heading">C</span>',
+    '### A\n\nb\n\n## C',
+  ],
+  [
+    'images that scripts load, from attributes of any name',
+    '<p><img src="data:," data-cfsrc="/a.png"><img src="/lazy_placeholder.gif" data-echo="/b.jpg?x"><img src="/c.png" data-lazy="true" data-error-src="/e.png"><img src="data:," onerror="x(\'/e.png\')" alt="D"><amp-img src="/f.png">',
+    '![](https://site.test/a.png)![](https://site.test/b.jpg?x)![](https://site.test/c.png)D![](https://site.test/f.png)',
+  ],
+  [
+    'the largest image of a srcset',
+    '<p><img srcset="/a.png 400w,/b,1.png 1200w, /c.png 800w">',
+    '![](https://site.test/b,1.png)',
+  ],
+  [
+    'images that only a noscript has',
+    '<p><img src="data:," alt="A"><noscript><img src="/a.png?x&amp;y" alt="A"></noscript></p><p><img src="/b.png" alt="B"><noscript><img src="/b.png" alt="B"></noscript>c<p><noscript><img src="/count"></noscript>',
+    '![A](https://site.test/a.png?x&y)\n\n![B](https://site.test/b.png)c',
+  ],
+  [
+    'task lists without fields',
+    '<ul><li><task-button></task-button><input type=checkbox> a<li><span role="checkbox" aria-checked="true"></span> b<li><i class="fa fa-check-square-o"></i> c<li data-checked="false">d</ul><ul data-type="taskList"><li data-checked="true">e</ul><ol><li data-list="unchecked">f</ol>',
+    '- [ ] a\n- [x] b\n- [x] c\n- d\n\n* [x] e\n\n- [ ] f',
+  ],
+  [
+    'numbers of list items',
+    '<ol start=2><li>a<li value=7>b<li>c</ol><p>-<ol reversed><li>d<li>e</ol>',
+    '2. a\n\n7) b\n8) c\n\n\\-\n\n2. d\n\n1) e',
+  ],
+  [
+    'an ampersand before a letter is a reference only with a semicolon',
+    '<p>R&amp;D &amp;copy; <a href="/?a=1&b=2">c</a>',
+    'R&D \\&copy; [c](https://site.test/?a=1&b=2)',
+  ],
+  [
+    'marks that follow each other are one',
+    '<p><code>a</code><code>b</code> <del>c</del><del>d</del>',
+    '`ab` ~~cd~~',
+  ],
+  [
+    'deleted text beside marked punctuation',
+    '<p><del>$20</del><b>$15</b> <b>a!</b><del>b</del>',
+    '~~\\$20~~\\$15 a!~~b~~',
+  ],
+  [
+    'drawings divide words, but not from punctuation',
+    '<p><a href="/a">A</a><svg></svg><a href="/b"><i><svg></svg></i>B<svg></svg></a>.',
+    '[A](https://site.test/a) [B](https://site.test/b).',
+  ],
+  ['text directly in a list', '<ul>a<li>b<li>c</li>d</ul>', '- a\n- b\n- c\n\n  d'],
+  ['empty lines in a paragraph divide it', '<p>a<br><br><br>b<br>c', 'a\n\nb\\\nc'],
   ['two breaks divide paragraphs', 'a<br><br>b', 'a\n\nb'],
   [
     'scripts, styles and forms are no text',

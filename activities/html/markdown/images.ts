@@ -1,22 +1,35 @@
 import { type Element, isTag } from 'domhandler';
 import { resolveUrl } from '../urls.ts';
 
-const SOURCES = [
-  'data-src',
-  'data-lazy-src',
-  'data-original',
-  'data-lazy',
-  'data-url',
-  'data-image',
-  'data-full-src',
-  'src',
-];
-const CANDIDATES = ['data-srcset', 'data-lazy-srcset', 'srcset'];
+/** Attributes from which scripts copy the URL of an image to `src` when the image comes into view. */
+const LAZY = /^(?:data-(?:[\w-]*(?:src|original|lazy(?:load)?)|url|image)|(?:nitro-)?lazy-src)$/;
+/** Attributes named so have another image than the one that is shown. */
+const SUBSTITUTE = /fallback|error|placeholder|thumb|low|blur|video|iframe|poster/;
+const LAZY_SET = /^(?:data-(?:[\w-]*-)?|lazy-)srcset$/;
+/** The URL of an image in any attribute. */
+const IMAGE_URL = /^[^\s'"(){}<>]+\.(?:avif|bmp|gif|jpe?g|png|svg|webp)(?:[?#][^\s'"(){}<>]*)?$/i;
+const OTHER_TEXT = /^(?:alt|title|src|srcset|class|id|usemap|longdesc)$/;
+/** Names of files that are shown until the image has been loaded. */
+const PLACEHOLDER =
+  /(?:^|[/_.-])(?:placeholder|blank|spacer|loading|lazy(?:load)?|transparent|pixel|1x1|grey|gray)(?:[_.-][^/]*)?\.(?:gif|png|svg|jpe?g|webp)(?:[?#]|$)/i;
 
-/** Returns the last, usually largest, URL of a `srcset`. */
-function lastCandidate(srcset = ''): string | undefined {
-  const urls = srcset.split(/,\s/).map((candidate) => candidate.trim().split(/\s/, 1)[0]?.replace(/,$/, ''));
-  return urls.findLast((url) => url !== undefined && url !== '' && !url.startsWith('data:'));
+/** Longer values are no URLs, but data. */
+const MAX_LENGTH = 4096;
+const matches = (value: string, pattern: RegExp): boolean =>
+  value.length <= MAX_LENGTH && pattern.test(value);
+
+/** Whether a value can be a URL, and not a flag or a template. */
+const isUrl = (value: string): boolean => /[/.]/.test(value) && !/^[[{]|\{\{|^data:|^\w+\(/.test(value);
+
+/** Returns the URL of a `srcset` with the largest descriptor. A comma ends a candidate before space or after a descriptor. */
+function largestCandidate(srcset: string): string | undefined {
+  const candidates = srcset
+    .split(/,\s+|(?<=\s[\d.]{1,9}[wx]),/)
+    .map((candidate) => candidate.trim().split(/\s+/))
+    .map(([url = '', size = '1']) => ({ url: url.replace(/,$/, ''), size: Number.parseFloat(size) || 0 }))
+    .filter(({ url }) => url !== '' && !url.startsWith('data:'));
+  const most = Math.max(...candidates.map(({ size }) => size));
+  return candidates.find(({ size }) => size === most)?.url;
 }
 
 /** Returns the absolute URL of an image, also of one that a script loads later; null when it has none. */
@@ -24,13 +37,24 @@ export function imageUrl(image: Element, base: string): string | null {
   const { parent } = image;
   const sources =
     parent !== null && isTag(parent) && parent.name === 'picture' ? parent.children.filter(isTag) : [];
+  const read = (shown: readonly Element[], isWanted: (name: string, value: string) => boolean): string[] =>
+    shown
+      .flatMap(({ attribs }) => Object.entries(attribs))
+      .filter(([name, value]) => isWanted(name, value))
+      .map(([, value]) => value);
+  const all = [image, ...sources];
+  const src = image.attribs.src ?? '';
   const urls = [
-    ...SOURCES.map((name) => image.attribs[name]),
-    ...[image, ...sources].flatMap(({ attribs }) => CANDIDATES.map((name) => lastCandidate(attribs[name]))),
+    ...read([image], (name) => LAZY.test(name) && !SUBSTITUTE.test(name)),
+    ...read([image], (name, value) => name === 'src' && !matches(value, PLACEHOLDER)),
+    ...read(all, (name) => LAZY_SET.test(name)).map(largestCandidate),
+    ...read(all, (name) => name === 'srcset').map(largestCandidate),
+    ...read([image], (name, value) => !OTHER_TEXT.test(name) && matches(value, IMAGE_URL)),
+    src,
   ];
   for (const url of urls) {
     const text = url?.trim() ?? '';
-    if (text === '' || text.startsWith('data:')) continue;
+    if (text === '' || (url !== src && !isUrl(text)) || /^(?:data|about):/.test(text)) continue;
     const resolved = resolveUrl(text, base);
     if (resolved !== null) return resolved.href;
   }

@@ -71,8 +71,29 @@ function read(math: Element): Formula | null {
   return bare === '' ? null : { tex: bare.trim(), isDisplay: math.attribs.display === 'block' };
 }
 
+/** Elements whose text is TeX: of Pandoc, Sphinx, remark-math, Arithmatex, CKEditor, Stack Exchange and GitLab. */
+const TEX_TEXT =
+  /(?:^|\s)(?:math|math-(?:container|tex|inline|display)|language-math|arithmatex|js-render-math)(?:\s|$)/;
+const DELIMITED = /^(?:\\\((.+)\\\)|\\\[(.+)\\\]|\$\$(.+)\$\$|\$(.+)\$)$/;
+
+/** Reads a formula that an element has as text, with the delimiters of TeX or with a class that says how it is shown. */
+function readTexText(element: Element): Formula | null {
+  const { name, attribs } = element;
+  const { class: classes = '' } = attribs;
+  if (name !== 'math-renderer' && !TEX_TEXT.test(classes)) return null;
+  if (element.children.some((child) => isTag(child) && child.name !== 'code')) return null;
+  const text = squeeze(textOf(element));
+  const [, round, square, double, single] = DELIMITED.exec(text) ?? [];
+  const delimited = round ?? square ?? double ?? single;
+  const mode = `${classes} ${attribs['data-math-style'] ?? ''}`;
+  const isDisplay = (square ?? double) !== undefined || /(?:^|[\s-])display(?:\s|$)/.test(mode);
+  const isTold = isDisplay || /(?:^|[\s-])inline(?:\s|$)|language-math/.test(mode);
+  const tex = delimited?.trim() ?? (isTold ? text : '');
+  return tex === '' ? null : { tex, isDisplay };
+}
+
 /**
- * Reads a formula from an element that shows one: MathML, its containers by KaTeX, MathJax and MediaWiki, or a script with TeX.
+ * Reads a formula from an element that shows one: MathML, its containers by KaTeX, MathJax and MediaWiki, a script with TeX, or TeX as text.
  *
  * @returns null when the element is no formula
  */
@@ -85,7 +106,7 @@ export function readFormula(element: Element): Formula | null {
   }
   if (isMath(element)) return read(element);
   const classes = attribs.class ?? '';
-  if (name !== 'mjx-container' && !CONTAINER.test(classes)) return null;
+  if (name !== 'mjx-container' && !CONTAINER.test(classes)) return readTexText(element);
   const math = find(element, isMath);
   if (math === null) return null;
   const formula = read(math);

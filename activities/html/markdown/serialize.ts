@@ -1,8 +1,8 @@
-import type { RootContent } from 'mdast';
+import type { Root, RootContent } from 'mdast';
 import { gfmStrikethroughToMarkdown } from 'mdast-util-gfm-strikethrough';
 import { gfmTableToMarkdown } from 'mdast-util-gfm-table';
 import { gfmTaskListItemToMarkdown } from 'mdast-util-gfm-task-list-item';
-import { type Options, toMarkdown } from 'mdast-util-to-markdown';
+import { defaultHandlers, type Options, toMarkdown, type Unsafe } from 'mdast-util-to-markdown';
 import type { DisplayMath, InlineMath } from './mathNodes.ts';
 
 /**
@@ -18,6 +18,38 @@ const MATH: Options = {
   unsafe: [
     { character: '$', after: '[^\\s\\d]', inConstruct: 'phrasing' },
     { character: '$', before: '[^\\s(]', inConstruct: 'phrasing' },
+  ],
+};
+
+/** What follows the `&` of a character reference, or may begin one at the end of a text. */
+const REFERENCE = '#?[A-Za-z0-9]*(?:;|$)';
+/** The serializer escapes each `&` before a letter, as in R&D and in URLs. */
+const AMPERSANDS: Options = {
+  handlers: {
+    root: (node: Root, parent, state, info) => {
+      state.unsafe = state.unsafe.map((it) =>
+        it.character === '&' ? { ...it, after: `(?=${REFERENCE})` } : it,
+      );
+      return defaultHandlers.root(node, parent, state, info);
+    },
+  },
+};
+
+/** What is escaped in a bare URL, or ends it; then the backslash would belong to the URL, and not escape. */
+const IN_URL = `(?=[^ \\t\\n<]*(?:[\\\\*\\[~\`$!<]|\\]\\(|#(?:\\n|$)|&${REFERENCE}|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])))`;
+/** Parts of links, in which URLs are no links of their own. */
+const IN_LINK: Unsafe['notInConstruct'] = ['autolink', 'destinationLiteral', 'destinationRaw', 'label'];
+/** GitHub makes a link of a URL in a text before it reads escapes. */
+const URLS: Options = {
+  unsafe: [
+    {
+      ...{ character: ':', before: '[ps]', after: `(?=//)${IN_URL}` },
+      ...{ inConstruct: 'phrasing', notInConstruct: IN_LINK },
+    },
+    {
+      ...{ character: '.', before: '[Ww]{3}', after: IN_URL },
+      ...{ inConstruct: 'phrasing', notInConstruct: IN_LINK },
+    },
   ],
 };
 
@@ -37,6 +69,8 @@ const OPTIONS: Options = {
     gfmTableToMarkdown({ tablePipeAlign: false, tableCellPadding: true }),
     gfmTaskListItemToMarkdown(),
     MATH,
+    AMPERSANDS,
+    URLS,
   ],
 };
 

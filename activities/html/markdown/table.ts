@@ -7,9 +7,11 @@ const MAX_COLUMNS = 200;
 
 const children = ({ children: nodes }: Element): Element[] => nodes.filter(isTag);
 
-/** Returns the rows of a table, without those of tables inside. */
-function rowsOf(table: Element): Element[] {
-  return children(table).flatMap((child) => {
+/** Returns the rows of a table, without those of tables inside. Browsers show those of a `tfoot` last. */
+export function rowsOf(table: Element): Element[] {
+  const parts = children(table);
+  const isFoot = ({ name }: Element): boolean => name === 'tfoot';
+  return [...parts.filter((it) => !isFoot(it)), ...parts.filter(isFoot)].flatMap((child) => {
     if (child.name === 'tr') return [child];
     return /^t(?:head|body|foot)$/.test(child.name)
       ? children(child).filter(({ name }) => name === 'tr')
@@ -19,6 +21,8 @@ function rowsOf(table: Element): Element[] {
 
 function spanOf({ attribs }: Element, name: string): number {
   const span = Number.parseInt(attribs[name] ?? '1', 10);
+  // A row span of 0 reaches to the end of the group.
+  if (span === 0 && name === 'rowspan') return MAX_SPAN;
   return Number.isFinite(span) ? Math.min(MAX_SPAN, Math.max(1, span)) : 1;
 }
 
@@ -41,7 +45,11 @@ export function readTable(table: Element): { rows: (Element | null)[][]; hasHead
   const rows: (Element | null)[][] = [];
   /** Number of further rows that the cell above covers, by column. */
   const covered: number[] = [];
+  let group: Element['parent'] = null;
   for (const row of found) {
+    // Cells reach no further than their group of rows.
+    if (row.parent !== group) covered.length = 0;
+    group = row.parent;
     const cells: (Element | null)[] = [];
     const skipCovered = (): void => {
       while ((covered[cells.length] ?? 0) > 0) {

@@ -9,13 +9,15 @@ import type {
   Table,
   TableCell,
 } from 'mdast';
+import { parseHtml } from '../parse.ts';
 import { resolveUrl } from '../urls.ts';
 import { displayOf } from '../visibility.ts';
-import { codeLanguage, codeText } from './code.ts';
+import { codeLanguage, codeText, findCodeTable, isCodeBlock, plainText, servesCode } from './code.ts';
 import { imageUrl, isPixel } from './images.ts';
 import { isRenderedTex, readFormula } from './math.ts';
 import './mathNodes.ts';
 import { readTable } from './table.ts';
+import { isQuillList, taskState } from './tasks.ts';
 
 export interface TreeOptions {
   /** URL against which those of links and images are resolved. */
@@ -37,20 +39,45 @@ const isDropped = ({ name, children }: Element): boolean =>
   DROPPED.has(name) || (name === 'noscript' && !children.some(isTag));
 /** Quotations and lists inside each other beyond this depth are written without their own marks. */
 const MAX_NESTING = 12;
+/** Longest markup of a `noscript` with an image, in UTF-16 code units. */
+const MAX_NOSCRIPT = 10_000;
 /** Longest text of one node. Escaping takes more than linear time in the length of a node. */
 const MAX_TEXT = 1000;
 const HEADING = /^h([1-6])$/;
 /** Elements that are more than containers of blocks. */
 const MARKED = new Set(
-  'h1 h2 h3 h4 h5 h6 p pre listing xmp hr ul ol menu dir blockquote table dt summary a'.split(' '),
+  'h1 h2 h3 h4 h5 h6 p pre listing xmp hr ul ol menu dir blockquote table dt summary a code'.split(' '),
 );
-/** Texts of links by which headings link to themselves. */
-const ANCHOR_TEXT = /^[#¶§🔗∞]?$/u;
+/** Texts of links by which headings link to themselves: a mark, or a label for those who cannot see it. */
+const ANCHOR_TEXT = /^(?:[#¶§🔗∞]|(?:perma|direct )?link(?: to\b.*)?|section titled\b.*|anchor)?$/iu;
+const ANCHOR_CLASS = /(?:^|[\s_-])(?:anchor|headerlink|hash-link|permalink)/i;
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
+/** The level of a heading without its own (WAI-ARIA, role heading). */
+const ARIA_LEVEL = '2';
+
+/** Returns the level of a heading; undefined for other elements. */
+const levelOf = ({ name, attribs }: Element): string | undefined =>
+  HEADING.exec(name)?.[1] ??
+  (attribs.role === 'heading' && /^(?:div|p|span)$/.test(name)
+    ? (/^[1-6]$/.exec(attribs['aria-level'] ?? '')?.[0] ?? ARIA_LEVEL)
+    : undefined);
+
+const LINES_KEPT = /white-space:\s*(?:pre|break-spaces)/;
+const LINES_JOINED = /white-space:\s*(?:normal|nowrap)/;
 
 const SPACE = /[\t\n\f\r ]+/g;
 
-/** Whether an element is a block or contains one, by element; filled while reading. */
-type Shapes = Map<Element, boolean>;
+/** Returns a function that computes each result once. */
+function remember<K extends object, V>(compute: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const made = compute(key);
+    known.set(key, made);
+    return made;
+  };
+}
 
 interface State {
   nesting: number;
@@ -59,6 +86,8 @@ interface State {
   strong: boolean;
   emphasis: boolean;
   deleted: boolean;
+  /** Whether line breaks of the source are shown. */
+  keepsLines: boolean;
   /** Whether nodes are read beyond the limit, because what follows changes what precedes it. */
   whole: boolean;
 }
@@ -70,8 +99,22 @@ const OUTSIDE: State = {
   strong: false,
   emphasis: false,
   deleted: false,
+  keepsLines: false,
   whole: false,
 };
+
+/** Cells are blocks in a table that only arranges. */
+const isOwnBlock = (element: Element): boolean =>
+  displayOf(element, null).block ||
+  /^t[dh]$/.test(element.name) ||
+  levelOf(element) !== undefined ||
+  isCodeBlock(element);
+
+/** Returns the state inside an element. */
+function inside({ attribs: { style = '' } }: Element, state: State): State {
+  if (LINES_KEPT.test(style)) return { ...state, keepsLines: true };
+  return LINES_JOINED.test(style) ? { ...state, keepsLines: false } : state;
+}
 
 const isBlank = (nodes: readonly PhrasingContent[]): boolean =>
   nodes.every((node) => node.type === 'break' || (node.type === 'text' && node.value.trim() === ''));
@@ -89,68 +132,40 @@ export function createTreeReader({
   };
   const isEnough = ({ whole }: State): boolean => !whole && written >= limit;
 
-  const shapes: Shapes = new Map();
-  const holds = new Map<Element, boolean>();
-
   /** Whether an element contains text that is kept. */
-  const hasKept = (element: Element): boolean => {
-    const known = holds.get(element);
-    if (known !== undefined) return known;
-    const found = element.children.some((child) =>
+  const hasKept: (element: Element) => boolean = remember(({ children }) =>
+    children.some((child) =>
       isText(child) ? child.data.trim() !== '' && keeps(child) : isTag(child) && hasKept(child),
-    );
-    holds.set(element, found);
-    return found;
-  };
-  const texts = new Map<Element, boolean>();
-  const rules = new Map<Element, boolean>();
-  const hasRule = (element: Element): boolean => {
-    const known = rules.get(element);
-    if (known !== undefined) return known;
-    const found = element.children.some((child) => isTag(child) && (child.name === 'hr' || hasRule(child)));
-    rules.set(element, found);
-    return found;
-  };
-  const hasText = (element: Element): boolean => {
-    const known = texts.get(element);
-    if (known !== undefined) return known;
-    const found = element.children.some((child) =>
+    ),
+  );
+  const hasRule: (element: Element) => boolean = remember(({ children }) =>
+    children.some((child) => isTag(child) && (child.name === 'hr' || hasRule(child))),
+  );
+  const hasText: (element: Element) => boolean = remember(({ children }) =>
+    children.some((child) =>
       isText(child) ? child.data.trim() !== '' : isTag(child) && !isDropped(child) && hasText(child),
-    );
-    texts.set(element, found);
-    return found;
-  };
-  const isBlock = (element: Element): boolean => {
-    const known = shapes.get(element);
-    if (known !== undefined) return known;
+    ),
+  );
+  const readFormulaOf = remember(readFormula);
+  /** Whether an element is a block or contains one. */
+  const isBlock: (element: Element) => boolean = remember((element) => {
     const formula = readFormulaOf(element);
-    const found =
-      formula === null
-        ? !isDropped(element) &&
-          (displayOf(element, null).block || element.children.some((child) => isTag(child) && isBlock(child)))
-        : formula.isDisplay;
-    shapes.set(element, found);
-    return found;
-  };
-  const formulas = new Map<Element, ReturnType<typeof readFormula>>();
-  const readFormulaOf = (element: Element): ReturnType<typeof readFormula> => {
-    const known = formulas.get(element);
-    if (known !== undefined) return known;
-    const made = readFormula(element);
-    formulas.set(element, made);
-    return made;
-  };
-
-  const withTex = new Map<ParentNode, boolean>();
+    if (formula !== null) return formula.isDisplay;
+    return (
+      !isDropped(element) &&
+      (isOwnBlock(element) || element.children.some((child) => isTag(child) && isBlock(child)))
+    );
+  });
+  const hasTex = remember(({ children }: ParentNode) =>
+    children.some((it) => isTag(it) && it.name === 'script' && readFormula(it) !== null),
+  );
   /** Whether TeX in a `script` follows or precedes what MathJax made of it. */
-  const hasTexBeside = ({ parent }: Element): boolean => {
-    if (parent === null) return false;
-    const known = withTex.get(parent);
-    if (known !== undefined) return known;
-    const found = parent.children.some((it) => isTag(it) && it.name === 'script' && readFormula(it) !== null);
-    withTex.set(parent, found);
-    return found;
-  };
+  const hasTexBeside = ({ parent }: Element): boolean => parent !== null && hasTex(parent);
+  const hasPre = remember(({ children }: ParentNode) =>
+    children.some((it) => isTag(it) && it.name === 'pre'),
+  );
+  const isBesidePre = (element: Element): boolean =>
+    element.parent !== null && hasPre(element.parent) && servesCode(element);
   const textNodes = (value: string): PhrasingContent[] => {
     const made: PhrasingContent[] = [];
     for (let at = 0; at < value.length; ) {
@@ -176,14 +191,18 @@ export function createTreeReader({
     ];
   };
 
-  const addInline = (made: PhrasingContent[], element: Element, state: State): void => {
+  const addInline = (made: PhrasingContent[], element: Element, outer: State): void => {
     const { name, attribs } = element;
+    const state = inside(element, outer);
+    if (isRenderedTex(element) && hasTexBeside(element)) return;
     const formula = readFormulaOf(element);
     if (formula !== null) {
       if (hasKept(element) || name === 'script') made.push(mathNode(formula.tex));
       return;
     }
-    if (isDropped(element) || (isRenderedTex(element) && hasTexBeside(element))) return;
+    if (name === 'noscript') made.push(...noscriptImage(element, state));
+    if (name === 'svg' && isBetween(element)) made.push({ type: 'text', value: ' ' });
+    if (isDropped(element)) return;
     const addInside = (): void => addPhrasing(made, element.children, state);
     const addMarked = (
       change: Partial<State>,
@@ -196,11 +215,12 @@ export function createTreeReader({
         made.push({ type: 'break' });
         break;
       case 'img':
+      case 'amp-img':
         made.push(...imageNodes(element, state));
         break;
       case 'a': {
         const url = attribs.href === undefined || state.inLink ? null : resolveUrl(attribs.href, base);
-        if (state.inHeading && isAnchor(element)) break;
+        if (isAnchor(element, state)) break;
         if (url === null) addInside();
         else addMarked({ inLink: true }, (children) => ({ type: 'link', url: url.href, children }));
         break;
@@ -236,12 +256,26 @@ export function createTreeReader({
         const value = codeText(element).replaceAll(SPACE, ' ').trim();
         if (value === '' || !hasKept(element)) break;
         count(value);
-        made.push({ type: 'inlineCode', value });
+        const code: PhrasingContent = { type: 'inlineCode', value };
+        const url = state.inLink ? null : resolveUrl(linkOfAll(element)?.attribs.href, base);
+        made.push(url === null ? code : { type: 'link', url: url.href, children: [code] });
         break;
       }
       default:
         addInside();
     }
+  };
+  /** Returns the image that a `noscript` has for one that scripts load without saying from where. */
+  const noscriptImage = (element: Element, state: State): PhrasingContent[] => {
+    const markup = plainText(element);
+    if (element.children.some(isTag) || markup.length > MAX_NOSCRIPT || !/<img\b/i.test(markup)) return [];
+    const shown = element.parent?.children.filter(isTag).filter(isImage) ?? [];
+    const image = findImage(parseHtml(`<!doctype html><body>${markup}`).children);
+    if (image === null || shown.some((it) => imageUrl(it, base) !== null)) return [];
+    // An image without text that stands alone counts visits.
+    if (shown.length === 0 && (image.attribs.alt ?? '') === '') return [];
+    image.parent = element.parent;
+    return imageNodes(image, state);
   };
   const mathNode = (tex: string): PhrasingContent => ({ type: 'inlineMath', value: safeTex(tex) });
   /** Whether the innermost element around an image that has text has text that is kept. */
@@ -253,18 +287,25 @@ export function createTreeReader({
     if (isPixel(image) || !isBesideKept(image)) return [];
     const alt = (image.attribs.alt ?? '').replaceAll(SPACE, ' ').trim();
     const url = imageUrl(image, base);
+    if (url === null && hasNoscriptImage(image)) return [];
     if (url === null) return alt === '' ? [] : textNodes(alt);
     return state.inHeading && alt === '' ? [] : [{ type: 'image', url, alt }];
+  };
+  const addText = (made: PhrasingContent[], text: string): void => {
+    const value = text.replaceAll(SPACE, ' ');
+    count(value.trim());
+    made.push(...textNodes(value));
   };
   const addPhrasing = (made: PhrasingContent[], nodes: readonly ChildNode[], state: State): void => {
     for (const node of nodes) {
       if (isText(node)) {
         if (keeps(node)) {
-          const value = node.data.replaceAll(SPACE, ' ');
-          count(value.trim());
-          made.push(...textNodes(value));
+          for (const [index, line] of (state.keepsLines ? node.data.split('\n') : [node.data]).entries()) {
+            if (index > 0) made.push({ type: 'break' });
+            addText(made, line);
+          }
         } else if (/\s/.test(node.data)) made.push({ type: 'text', value: ' ' });
-      } else if (isTag(node)) {
+      } else if (isTag(node) && !isBesidePre(node)) {
         const block = isBlock(node);
         // A block among inline content, as in a heading or a cell, begins a line.
         if (block && made.length > 0 && made.at(-1)?.type !== 'break') made.push({ type: 'break' });
@@ -293,44 +334,41 @@ export function createTreeReader({
   const listItem = (element: Element, state: State): ListItem | null => {
     const children = blocks(flow(element.children, { ...state, nesting: state.nesting + 1 }));
     if (children.length === 0) return null;
-    const box = taskBox(element);
-    return {
-      type: 'listItem',
-      spread: false,
-      checked: box === null ? null : 'checked' in box.attribs,
-      children,
-    };
+    return { type: 'listItem', spread: false, checked: taskState(element), children };
   };
   const list = (element: Element, state: State): List[] => {
-    const items: ListItem[] = [];
+    const { attribs } = element;
+    const ordered = element.name === 'ol' && !isQuillList(element);
+    const step = 'reversed' in attribs ? -1 : 1;
+    const entries = element.children.filter((it) => isTag(it) && it.name === 'li');
+    let number = integerOf(attribs.start) ?? (step < 0 ? entries.length : 1);
+    // The numbers of a list in Markdown follow each other, so that another number begins another list.
+    const made: List[] = [];
+    const add = (item: ListItem): void => {
+      const last = made.at(-1);
+      const start = ordered && number >= 0 && number < 1e9 ? number : null;
+      if (last !== undefined && (start === null || start === (last.start ?? 1) + last.children.length))
+        last.children.push(item);
+      else made.push({ type: 'list', ordered, start, spread: false, children: [item] });
+      number += step;
+    };
     for (const child of element.children) {
       // An item that begins with a rule changes the marks of the whole list.
       if (isEnough(state) && !hasRule(element)) break;
-      if (!isTag(child)) continue;
-      if (child.name === 'li') {
+      if (isTag(child) && child.name === 'li') {
         const item = listItem(child, state);
-        if (item !== null) items.push(item);
+        number = integerOf(child.attribs.value) ?? number;
+        if (item !== null) add(item);
         continue;
       }
-      // A list directly inside a list belongs to the item before it.
-      const inside = blocks(flow([child], state));
-      if (inside.length === 0) continue;
-      const before = items.at(-1);
-      if (before === undefined) items.push({ type: 'listItem', spread: false, children: inside });
-      else before.children.push(...inside);
+      // What is directly inside a list, such as a list, belongs to the item before it.
+      const nested = blocks(flow([child], state));
+      if (nested.length === 0) continue;
+      const before = made.at(-1)?.children.at(-1);
+      if (before === undefined) add({ type: 'listItem', spread: false, children: nested });
+      else before.children.push(...nested);
     }
-    if (items.length === 0) return [];
-    const ordered = element.name === 'ol';
-    const start = Number.parseInt(element.attribs.start ?? '1', 10);
-    return [
-      {
-        type: 'list',
-        ordered,
-        start: ordered && start >= 0 && start < 1e9 ? start : null,
-        spread: false,
-        children: items,
-      },
-    ];
+    return made;
   };
 
   const cellOf = (element: Element | null): TableCell => ({
@@ -343,7 +381,7 @@ export function createTreeReader({
   const table = (element: Element, state: State): RootContent[] => {
     if (!hasKept(element)) return [];
     // Highlighted code with its line numbers in a table.
-    const pre = element.children.length > 0 ? findCodeTable(element) : null;
+    const pre = findCodeTable(element);
     if (pre !== null) return codeBlock(pre);
     const read = readTable(element);
     const captions = element.children.filter(isTag).filter(({ name }) => name === 'caption');
@@ -368,13 +406,19 @@ export function createTreeReader({
 
   const addBlock = (made: RootContent[], element: Element, state: State): void => {
     const { name } = element;
-    const isPlain = readFormulaOf(element) === null && !isRenderedTex(element) && !isDropped(element);
+    const isPlain =
+      readFormulaOf(element) === null &&
+      !isRenderedTex(element) &&
+      !isDropped(element) &&
+      levelOf(element) === undefined;
     // Elements that only contain others, which may be nested deeply, add to the same list.
-    if (isPlain && !MARKED.has(name)) addFlow(made, element.children, state);
+    if (isPlain && !MARKED.has(name)) addFlow(made, element.children, inside(element, state));
     else made.push(...blockElement(element, state));
   };
-  const blockElement = (element: Element, state: State): RootContent[] => {
+  const blockElement = (element: Element, outer: State): RootContent[] => {
     const { name } = element;
+    const state = inside(element, outer);
+    if (isRenderedTex(element) && hasTexBeside(element)) return [];
     const formula = readFormulaOf(element);
     if (formula !== null) {
       if (!hasKept(element)) return [];
@@ -382,9 +426,8 @@ export function createTreeReader({
         ? [{ type: 'math', value: safeTex(formula.tex) }]
         : paragraph([mathNode(formula.tex)]);
     }
-    if (isRenderedTex(element) && hasTexBeside(element)) return [];
     if (isDropped(element)) return [];
-    const level = HEADING.exec(name)?.[1];
+    const level = levelOf(element);
     if (level !== undefined) {
       const children = oneLine(phrasing(element.children, { ...state, inHeading: true }));
       return isBlank(children) ? [] : [{ type: 'heading', depth: depthOf(Number(level)), children }];
@@ -393,7 +436,9 @@ export function createTreeReader({
       case 'p':
         return element.children.some((it) => isTag(it) && isBlock(it))
           ? flow(element.children, state)
-          : paragraph(phrasing(element.children, state));
+          : paragraphs(phrasing(element.children, state));
+      case 'code':
+        return isCodeBlock(element) && hasKept(element) ? codeBlock(element) : flow(element.children, state);
       case 'pre':
       case 'listing':
       case 'xmp':
@@ -434,11 +479,12 @@ export function createTreeReader({
       whole: state.whole || url !== null,
     });
     if (url === null) return made;
-    const isText = (node: RootContent): node is Extract<RootContent, { type: 'heading' | 'paragraph' }> =>
-      node.type === 'heading' ||
-      (node.type === 'paragraph' && !node.children.every(({ type }) => type === 'image'));
-    const meant = made.find(({ type }) => type === 'heading') ?? made.find(isText) ?? made[0];
-    if (meant !== undefined && (meant.type === 'heading' || meant.type === 'paragraph'))
+    const titles = titlesIn(made);
+    const meant =
+      titles.find(({ type }) => type === 'heading') ??
+      titles.find(({ children }) => !children.every(({ type }) => type === 'image')) ??
+      titles[0];
+    if (meant !== undefined)
       meant.children = [{ type: 'link', url: url.href, children: meant.children.filter(isNoLink) }];
     return made;
   };
@@ -456,6 +502,7 @@ export function createTreeReader({
       line = [];
     };
     for (const node of nodes) {
+      if (isTag(node) && isBesidePre(node)) continue;
       if (isTag(node) && isBlock(node)) {
         endLine();
         if (isEnough(state)) return;
@@ -499,44 +546,65 @@ const depthOf = (level: number): 1 | 2 | 3 | 4 | 5 | 6 => {
 /** Replaces `<`, which opens a tag where formulas are not known. */
 const safeTex = (tex: string): string => tex.replaceAll('<', '\\lt ').replaceAll(/(?<!\\)\$/g, '');
 
-const plainText = (node: ChildNode): string =>
-  isText(node) ? node.data : isTag(node) ? node.children.map(plainText).join('') : '';
+/** Whether a link only leads to the heading that it is in or beside. */
+const isAnchor = (element: Element, { inHeading }: State): boolean => {
+  const { class: classes = '', href = '' } = element.attribs;
+  const isNamed = ANCHOR_CLASS.test(classes) && href.startsWith('#');
+  if (!isNamed && (!inHeading || !href.includes('#'))) return false;
+  const text = plainText(element).replaceAll(INVISIBLE, '').trim();
+  // A label without a class may be the heading itself.
+  return (
+    (isNamed ? ANCHOR_TEXT.test(text) : [...text].length < 2 && ANCHOR_TEXT.test(text)) &&
+    findImage(element.children) === null
+  );
+};
 
-/** Whether a link only leads to the heading that it is in. */
-const isAnchor = (element: Element): boolean =>
-  ANCHOR_TEXT.test(plainText(element).trim()) &&
-  !element.children.some((it) => isTag(it) && it.name === 'img');
+/** Returns the link that all text of an element is in; null when there is none. */
+function linkOfAll(element: Element): Element | null {
+  const [only, ...others] = element.children.filter((it) => !isText(it) || it.data.trim() !== '');
+  if (only === undefined || others.length > 0 || !isTag(only)) return null;
+  return only.name === 'a' ? only : linkOfAll(only);
+}
 
-/** Returns the checkbox that begins a list item. */
-function taskBox(element: Element): Element | null {
-  for (const child of element.children) {
-    if (isText(child) && child.data.trim() === '') continue;
-    if (!isTag(child)) return null;
-    if (child.name === 'input') return /^checkbox$/i.test(child.attribs.type ?? '') ? child : null;
-    return child.name === 'label' || child.name === 'p' || child.name === 'span' ? taskBox(child) : null;
+/** Whether something follows a drawing that it is apart from; at the end of a link, the drawing says where the link leads. */
+function isBetween(drawing: Element): boolean {
+  for (let at = drawing; at.name !== 'a'; at = at.parent) {
+    if (at.next !== null) return !isText(at.next) || !/^[.,;:!?)\]]/.test(at.next.data);
+    if (at.parent === null || !isTag(at.parent)) break;
+  }
+  return false;
+}
+
+const isImage = ({ name }: Element): boolean => name === 'img' || name === 'amp-img';
+
+function findImage(nodes: readonly ChildNode[]): Element | null {
+  for (const node of nodes) {
+    if (!isTag(node)) continue;
+    const found = isImage(node) ? node : findImage(node.children);
+    if (found !== null) return found;
   }
   return null;
 }
 
-const CODE_TABLE = /(?:^|[\s_-])(?:highlight(?:table)?|rouge|code|syntaxhighlighter|hljs-ln|crayon|lntable)/i;
-const GUTTER =
-  /(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?|hljs-ln-numbers|blob-num|lntd-?num)(?:$|[\s_-])/i;
+/** Whether a `noscript` with an image follows an image. */
+const hasNoscriptImage = ({ parent }: Element): boolean =>
+  parent?.children.some((it) => isTag(it) && it.name === 'noscript' && /<img\b/i.test(plainText(it))) ===
+  true;
 
-/** Returns the element with the code of a table that shows code beside line numbers; null for other tables. */
-function findCodeTable(table: Element): Element | null {
-  if (!CODE_TABLE.test(table.attribs.class ?? '')) return null;
-  const pres: Element[] = [];
-  const visit = (element: Element): void => {
-    if (element.name === 'pre') pres.push(element);
-    else
-      for (const child of element.children)
-        if (isTag(child) && !GUTTER.test(child.attribs.class ?? '')) visit(child);
-  };
-  visit(table);
-  return (
-    pres.at(-1) ?? (/(?:hljs-ln|syntaxhighlighter|crayon)/.test(table.attribs.class ?? '') ? table : null)
-  );
-}
+/** Returns the headings and paragraphs among nodes, also those in lists and quotations, in order. */
+const titlesIn = (nodes: readonly RootContent[]): Extract<RootContent, { type: 'heading' | 'paragraph' }>[] =>
+  nodes.flatMap((node) => {
+    if (node.type === 'heading' || node.type === 'paragraph') return [node];
+    return node.type === 'list' || node.type === 'listItem' || node.type === 'blockquote'
+      ? titlesIn(node.children)
+      : [];
+  });
+
+/** Returns the number that an attribute has; null when it has none. */
+const integerOf = (text = ''): number | null => {
+  const number = Number.parseInt(text, 10);
+  return Number.isFinite(number) ? number : null;
+};
 
 /** Removes space and breaks from both ends; says whether there was space. */
 function trim(nodes: readonly PhrasingContent[]): {
@@ -566,6 +634,19 @@ function trim(nodes: readonly PhrasingContent[]): {
   return { children, before, after };
 }
 
+const PUNCTUATION = /[\p{P}\p{S}]/u;
+const isStressed = (
+  node: PhrasingContent,
+): node is Extract<PhrasingContent, { type: 'emphasis' | 'strong' }> =>
+  node.type === 'emphasis' || node.type === 'strong';
+
+/** Returns the first (0) or last (-1) character of an inline node; '' when it has none. */
+function edgeOf(node: PhrasingContent, at: 0 | -1): string {
+  if ('value' in node) return [...node.value].at(at) ?? '';
+  const child = 'children' in node ? node.children.at(at) : undefined;
+  return child === undefined ? '' : edgeOf(child, at);
+}
+
 /** Collapses space between inline nodes, and around breaks. */
 function joinSpaces(nodes: readonly PhrasingContent[]): PhrasingContent[] {
   const made: PhrasingContent[] = [];
@@ -575,7 +656,10 @@ function joinSpaces(nodes: readonly PhrasingContent[]): PhrasingContent[] {
       const value: string = endsInSpace ? node.value.replace(/^ /, '') : node.value;
       if (value === '') continue;
       endsInSpace = value.endsWith(' ');
-      made.push({ type: 'text', value });
+      const last = made.at(-1);
+      // What must be escaped depends on the characters beside it.
+      if (last?.type === 'text' && last.value.length + value.length <= MAX_TEXT) last.value += value;
+      else made.push({ type: 'text', value });
       continue;
     }
     if (node.type === 'break') {
@@ -587,7 +671,21 @@ function joinSpaces(nodes: readonly PhrasingContent[]): PhrasingContent[] {
       }
     }
     endsInSpace = node.type === 'break';
-    made.push(node);
+    const last = made.at(-1);
+    // GitHub looks past `~~` for what is beside other marks, which punctuation at their inner edge then disables.
+    if (
+      last !== undefined &&
+      isStressed(last) &&
+      node.type === 'delete' &&
+      PUNCTUATION.test(edgeOf(last, -1))
+    )
+      made.splice(-1, 1, ...last.children);
+    if (last?.type === 'delete' && isStressed(node) && PUNCTUATION.test(edgeOf(node, 0)))
+      made.push(...node.children);
+    // Marks that follow each other would be read as one.
+    else if (last?.type === 'inlineCode' && node.type === 'inlineCode') last.value += node.value;
+    else if (last?.type === 'delete' && node.type === 'delete') last.children.push(...node.children);
+    else made.push(node);
   }
   return made;
 }
