@@ -94,7 +94,13 @@ export async function fetchFollowing(
       if (location === null) return response;
       const { startedAt, redirects } = trail;
       if (redirects.length === maxRedirects) throw targetFailed('redirects');
-      trail = { startedAt, redirects: [...redirects, { status: response.status, url: response.url }] };
+      trail = {
+        startedAt,
+        redirects: [
+          ...redirects,
+          { status: response.status, url: response.url, fragment: response.fragment },
+        ],
+      };
       const next = redirectTarget(target, location, policy);
       request = redirected(request, response.status, target, next);
       target = next;

@@ -18,6 +18,8 @@ export type Overflow = 'source_too_large' | 'target_failed' | 'truncate';
 interface Hop {
   status: number;
   url: string;
+  /** As in `GuardedResponse`. */
+  fragment: string;
 }
 
 /** The redirects that led to a response, and when the first request started. */
@@ -31,6 +33,8 @@ export interface Trail {
 export interface GuardedResponse extends Disposable {
   /** URL of this response, after redirects, without fragment. */
   url: string;
+  /** Fragment of the URL with its `#`: that of the last redirect that has one (RFC 9110, 10.2.2); '' if there is none. */
+  fragment: string;
   /** The redirects that led to this response. */
   redirects: readonly Hop[];
   status: number;
@@ -169,6 +173,7 @@ export function readResponse(parts: ResponseParts): GuardedResponse {
 
   return {
     url: url.href,
+    fragment: url.fragment,
     redirects: parts.trail.redirects,
     status: message.status,
     statusText: message.statusText,

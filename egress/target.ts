@@ -16,6 +16,8 @@ export type TargetKind = { pointer: string } & (
 export interface WebParts {
   /** The URL without its fragment. */
   href: string;
+  /** The fragment with its `#`; '' if there is none. */
+  fragment: string;
   origin: string;
   /** Value of the Host header. */
   host: string;
@@ -46,6 +48,7 @@ class ParsedTarget {
       url &&
       Object.freeze({
         href: url.href.replace(/#.*/, ''),
+        fragment: url.hash,
         origin: url.origin,
         host: url.host,
         path: url.pathname + url.search,
@@ -91,10 +94,11 @@ export function parseTarget(input: string, want: TargetKind, policy: Policy): Ta
   return new ParsedTarget(host, want.port, null, policy);
 }
 
-/** Parses the target of a redirect. @throws ServiceError `target_refused` when it is invalid or not allowed */
+/** Parses the target of a redirect, which keeps the fragment unless it has its own. @throws ServiceError `target_refused` when it is invalid or not allowed */
 export function redirectTarget(from: Target, location: string, policy: Policy): Target {
   const parsed = from.read(location);
   if (parsed.kind === 'invalid')
     throw new ServiceError('target_refused', { cause: new Error(`the redirect ${parsed.message}`) });
+  if (parsed.url.hash === '') parsed.url.hash = from.url?.fragment ?? '';
   return webTarget(parsed, policy);
 }

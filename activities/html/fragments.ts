@@ -30,18 +30,21 @@ const percentDecode = (text: string): string =>
     ),
   );
 
-/** A route of an application that runs in the page, `#/users` or `#!/users`; scripts read it, and no element is named so. */
-const ROUTE = /^!?\//;
+/**
+ * What scripts read, and no element is named by: routes of an application that runs in the page, such as `#/users`, `#!users` or
+ * `#users/1`, parameters such as `#tab=files`, and lines of a file, `#L10-L20`.
+ */
+const FOR_SCRIPTS = /^!|[/?=]|^L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?$/;
 
 /**
  * Returns the part of a URL's fragment that names a place in the page, without a fragment directive such as `:~:text=…`
- * (WICG "URL Fragment Text Directives"); '' for a route of an application.
+ * (WICG "URL Fragment Text Directives"); '' for one that scripts read.
  *
  * @param hash the `hash` of a URL
  */
 export function fragmentOf(hash: string): string {
   const fragment = hash.replace(/^#/, '').replace(/:~:.*$/s, '');
-  return ROUTE.test(fragment) ? '' : fragment;
+  return FOR_SCRIPTS.test(fragment) ? '' : fragment;
 }
 
 /** GitHub prefixes the ids of user content with this; its script also finds elements by the id without the prefix. */

@@ -28,11 +28,19 @@ const REDIRECTS = 20;
 const PERMANENT: ReadonlySet<number> = new Set([301, 308]);
 /**
  * HTTP statuses with which servers reject programs, while people in browsers get the page, or people elsewhere (451) or later
- * (503). Shopify uses 430, LinkedIn 999.
+ * (503). Shopify uses 430, LinkedIn 999. ModSecurity sends 406, which no other server has a reason for: all types are accepted.
  */
-const BLOCKED: ReadonlySet<number> = new Set([401, 403, 429, 430, 451, 503, 999]);
-/** Headers with which bot walls mark their answers: of Cloudflare, AWS, DataDome and Sucuri. */
-const WALLS = ['cf-mitigated', 'x-amzn-waf-action', 'x-datadome', 'x-sucuri-block'];
+const BLOCKED: ReadonlySet<number> = new Set([401, 403, 406, 429, 430, 451, 503, 999]);
+/**
+ * Headers with which bot walls mark the requests that they stopped: of Cloudflare, also for programs that should pay, AWS,
+ * DataDome, Sucuri and Vercel. DataDome sends `x-datadome` with the pages of the site, too, also with its 404.
+ */
+const WALLS = [
+  ...['cf-mitigated', 'crawler-price', 'x-amzn-waf-action', 'x-dd-b'],
+  ...['x-sucuri-block', 'x-vercel-mitigated'],
+];
+/** Statuses that say that the same request may succeed later or on another connection (RFC 9110, RFC 8470). */
+const PASSING: ReadonlySet<number> = new Set([408, 421, 425]);
 
 /** Reasons by error code. `reasonOf` distinguishes the kinds of `target_failed`. */
 const REASONS: Partial<Record<ErrorCode, Reason>> = {
@@ -43,10 +51,11 @@ const REASONS: Partial<Record<ErrorCode, Reason>> = {
 };
 
 /** Returns where the permanent redirects at the start of a chain lead; null if there are none. */
-function replacementOf(href: string, { redirects, url }: GuardedResponse): string | null {
+function replacementOf(href: string, response: GuardedResponse): string | null {
+  const { redirects } = response;
   const permanent = redirects.findIndex(({ status }) => !PERMANENT.has(status));
-  const target = permanent < 0 ? url : redirects[permanent]?.url;
-  return target === undefined || target === href ? null : target;
+  const { url, fragment } = redirects[permanent] ?? response;
+  return url === href ? null : url + fragment;
 }
 
 function verdictOf(href: string, response: GuardedResponse): Verdict {
@@ -66,7 +75,7 @@ function verdictOf(href: string, response: GuardedResponse): Verdict {
 export const mayRecover = ({ reason, statusCode }: LinkReport): boolean =>
   reason === 'timeout' ||
   reason === 'reset' ||
-  (statusCode !== null && statusCode >= 500 && statusCode < 600);
+  (statusCode !== null && ((statusCode >= 500 && statusCode < 600) || PASSING.has(statusCode)));
 
 /** Returns the reason to report for an error; null when the link did not cause the error. */
 function reasonOf(error: unknown): Reason | null {
@@ -86,14 +95,18 @@ function withoutCredentials(href: string): string {
   return url.href;
 }
 
-/** Returns the fragments that match no element of the page; [] if the response is not HTML or larger than `maxBytes`. */
+/**
+ * Returns the fragments that match no element of the page; [] if the response is not HTML or larger than `maxBytes`, or if a
+ * redirect led to another fragment.
+ */
 async function findMissing(
   response: GuardedResponse,
   fragments: readonly string[],
   { offload, signal, deadline }: CheckOptions,
 ): Promise<readonly string[]> {
   const named = fragments.filter((fragment) => fragment !== '');
-  if (named.length === 0 || response.status < 200 || response.status > 299 || !response.decoded) return [];
+  if (named.length === 0 || response.fragment !== '') return [];
+  if (response.status < 200 || response.status > 299 || !response.decoded) return [];
   const bytes = await response.bytes();
   const contentType = response.header('content-type');
   if (response.truncated || !isHtml(bytes, contentType)) return [];
@@ -153,7 +166,8 @@ export async function checkLinks(
   const ms = Math.round(performance.now() - startedAt);
   return links.map(({ url, text }, index) => {
     const isMissing = missing.includes(fragments[index] ?? '');
-    const replacement = verdict.replacement && verdict.replacement + new URL(url).hash;
+    const hash = verdict.replacement?.includes('#') === true ? '' : new URL(url).hash;
+    const replacement = verdict.replacement && verdict.replacement + hash;
     const own: Verdict = isMissing
       ? { ...verdict, broken: true, reason: 'fragment', replacement: null }
       : { ...verdict, replacement };

@@ -52,7 +52,7 @@ type BrokenLinksInput struct {
 	Url string `json:"url"`
 	// Maximum number of links to check, in document order.
 	MaxLinks *int `json:"maxLinks,omitempty"`
-	// Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`), routes of applications (`#/…`, `#!/…`) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`.
+	// Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`), what scripts read (routes such as `#/…`, `#!…` and `#users/1`, parameters such as `#tab=files`, lines such as `#L10-L20`) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies `user-content-x`.
 	CheckFragments *bool `json:"checkFragments,omitempty"`
 }
 
@@ -65,13 +65,13 @@ type BrokenLinksOutputLinksItem struct {
 	StatusCode *int `json:"statusCode"`
 	// Whether the link is broken.
 	Broken bool `json:"broken"`
-	// Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works.
+	// Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 406, 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works.
 	Reason *string `json:"reason"`
 	// The reason as a sentence; null if the link works.
 	Explanation *string `json:"explanation"`
 	// URL after redirects, without fragment; null if there was no response.
 	FinalUrl *string `json:"finalUrl"`
-	// Address to write instead: where permanent redirects (301, 308) lead from the link on, with the fragment of `url`; null if the link does not redirect permanently or does not work.
+	// Address to write instead: where permanent redirects (301, 308) lead from the link on, with the fragment of `url` unless a redirect has its own; null if the link does not redirect permanently or does not work.
 	Replacement *string `json:"replacement"`
 	// Duration of the check in milliseconds, including redirects.
 	Ms int `json:"ms"`
@@ -1117,7 +1117,7 @@ func (c *Client) BcryptVerify(ctx context.Context, input BcryptVerifyInput, opti
 	return call[BcryptVerifyOutput](ctx, c, "bcrypt-verify", true, input, options)
 }
 
-// BrokenLinks: Broken links (10 credits). Downloads a page of at most 5 MB, collects the distinct http and https URLs of its `a` and `area` elements (without fragments, resolved against `<base>`), and checks the first of them in document order, five at a time. Each link is requested with GET; only the headers are read, and up to 20 redirects are followed, as in browsers. A link is broken if its response has a status of 400 or above, if there is no response within 10 s, if its host does not resolve, or if the connection, the certificate check or the protocol fails. Links without a response in time, with a closed connection or with a status of 500 to 599 are requested once more at the end, for up to 20 s; then the second response counts. Many servers answer 401, 403, 429, 430, 451, 503 and 999, or any status with the header of a bot wall, only to programs, elsewhere or for a while: then `broken` is false and `reason` is `blocked`. `replacement` is the address to write instead of one that has moved permanently. A link to a non-public address or to a port that browsers block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and the whole call takes at most 60 s. Links without a response by then are left out; `checked` is the number of links that were checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment identifies no element of the linked page.
+// BrokenLinks: Broken links (10 credits). Downloads a page of at most 5 MB, collects the distinct http and https URLs of its `a` and `area` elements (without fragments, resolved against `<base>`), and checks the first of them in document order, five at a time. Each link is requested with GET; only the headers are read, and up to 20 redirects are followed, as in browsers. A link is broken if its response has a status of 400 or above, if there is no response within 10 s, if its host does not resolve, or if the connection, the certificate check or the protocol fails. Links without a response in time, with a closed connection or with a status of 408, 421, 425 or 500 to 599 are requested once more at the end, for up to 20 s; then the second response counts. Many servers answer 401, 403, 406, 429, 430, 451, 503 and 999, or any status with the header of a bot wall, only to programs, elsewhere or for a while: then `broken` is false and `reason` is `blocked`. `replacement` is the address to write instead of one that has moved permanently. A link to a non-public address or to a port that browsers block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and the whole call takes at most 60 s. Links without a response by then are left out; `checked` is the number of links that were checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment identifies no element of the linked page.
 func (c *Client) BrokenLinks(ctx context.Context, input BrokenLinksInput, options ...CallOptions) (*Result[BrokenLinksOutput], error) {
 	return call[BrokenLinksOutput](ctx, c, "broken-links", false, input, options)
 }

@@ -31,8 +31,8 @@ export default defineTool({
     'Each link is requested with GET; only the headers are read, and up to 20 redirects are followed, as in browsers. A link is ' +
     'broken if its response has a status of 400 or above, if there is no response within 10 s, if its host does not ' +
     'resolve, or if the connection, the certificate check or the protocol fails. Links without a response in time, with a ' +
-    'closed connection or with a status of 500 to 599 are requested once more at the end, for up to 20 s; then the second ' +
-    'response counts. Many servers answer 401, 403, 429, 430, 451, 503 and 999, or any status with the header of a bot wall, ' +
+    'closed connection or with a status of 408, 421, 425 or 500 to 599 are requested once more at the end, for up to 20 s; then the second ' +
+    'response counts. Many servers answer 401, 403, 406, 429, 430, 451, 503 and 999, or any status with the header of a bot wall, ' +
     'only to programs, elsewhere or for a while: then `broken` is false and `reason` is `blocked`. `replacement` is the ' +
     'address to write instead of one that has moved permanently. A link to a non-public address or to a ' +
     'port that browsers block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and the ' +
@@ -59,7 +59,7 @@ export default defineTool({
         description:
           'Whether to check that the fragment (the part after `#`) identifies an element of the linked page by its `id` or ' +
           '`<a name>`; case matters. Links that differ only in the fragment are then distinct, and `url` includes it. `#top`, ' +
-          'empty fragments, text fragments (`#:~:text=…`), routes of applications (`#/…`, `#!/…`) and fragments of resources that are not HTML, such as Markdown, ' +
+          'empty fragments, text fragments (`#:~:text=…`), what scripts read (routes such as `#/…`, `#!…` and `#users/1`, parameters such as `#tab=files`, lines such as `#L10-L20`) and fragments of resources that are not HTML, such as Markdown, ' +
           'never make a link broken. Elements that scripts add and those in `template` and `noscript` are not found; on ' +
           'GitHub, `#x` also identifies `user-content-x`.',
       },
@@ -104,7 +104,7 @@ export default defineTool({
               type: ['string', 'null'],
               enum: [...LINK_REASONS, null],
               description:
-                'Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was ' +
+                'Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 406, 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that of a redirect, is not public and was ' +
                 'not requested), `malformed` (the host is invalid), `dns`, `connection_refused`, `reset`, ' +
                 '`unreachable`, `timeout`, `tls`, `certificate`, `protocol`, `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works.',
             },
@@ -120,7 +120,7 @@ export default defineTool({
               type: ['string', 'null'],
               description:
                 'Address to write instead: where permanent redirects (301, 308) lead from the link on, with the fragment of ' +
-                '`url`; null if the link does not redirect permanently or does not work.',
+                '`url` unless a redirect has its own; null if the link does not redirect permanently or does not work.',
             },
             ms: {
               type: 'integer',

@@ -42,6 +42,9 @@ const WORKING: Readonly<Record<string, Behaviour>> = {
   'wall-of-amazon': answer(503),
   'wall-of-linkedin': answer(999),
   'wall-of-shopify': answer(430),
+  'wall-of-vercel': answer(418, { 'x-vercel-mitigated': 'challenge' }),
+  'wall-of-modsecurity': answer(406),
+  'programs-should-pay': answer(402, { 'crawler-price': 'USD 0.01' }),
   'login-needed': answer(401),
   'too-many-requests': (request, response, asked) =>
     answer(asked === 1 ? 429 : 200)(request, response, asked),
@@ -73,10 +76,25 @@ const WORKING: Readonly<Record<string, Behaviour>> = {
   },
   'odd-coding': answer(200, { 'Content-Encoding': 'none' }),
   'gateway-recovers': (request, response, asked) => answer(asked === 1 ? 502 : 200)(request, response, asked),
+  'too-early': (request, response, asked) => answer(asked === 1 ? 425 : 200)(request, response, asked),
+  'request-timeout': (request, response, asked) => answer(asked === 1 ? 408 : 200)(request, response, asked),
   'connection-recovers': (request, response, asked) =>
     asked === 1 ? close(request, response, asked) : response.end(),
   'route#/users/1': (_, response) => response.setHeader('Content-Type', 'text/html').end('<p id=app>'),
   'route#!/users/1': (_, response) => response.setHeader('Content-Type', 'text/html').end('<p id=app>'),
+  'route#users/1': (_, response) => response.setHeader('Content-Type', 'text/html').end('<p id=app>'),
+  'parameters#tab=files': (_, response) => response.setHeader('Content-Type', 'text/html').end('<p id=app>'),
+  'lines#L10-L20': (_, response) => response.setHeader('Content-Type', 'text/html').end('<p id=app>'),
+  'moved-to-part#old': (request, response) =>
+    step(request) === 1
+      ? response.setHeader('Content-Type', 'text/html').end('<p id=new>')
+      : response.writeHead(301, { Location: `${path(request)}?1#new` }).end(),
+  'moved-then-elsewhere': (request, response) =>
+    step(request) === 2
+      ? response.end()
+      : response
+          .writeHead(step(request) === 0 ? 301 : 302, { Location: `${path(request)}?${step(request) + 1}` })
+          .end(),
   'text#:~:text=some,words': (_, response) =>
     response.setHeader('Content-Type', 'text/html').end('<p>some words'),
   'page-of-pdf#page=3': (_, response) =>
@@ -86,6 +104,7 @@ const WORKING: Readonly<Record<string, Behaviour>> = {
 const BROKEN: Readonly<Record<string, Behaviour>> = {
   missing: answer(404),
   gone: answer(410),
+  'missing-behind-datadome': answer(404, { 'x-datadome': 'protected' }),
   failing: answer(500),
   'bad-gateway': answer(502),
   closed: close,
@@ -97,7 +116,10 @@ const BROKEN: Readonly<Record<string, Behaviour>> = {
   'anchor#nowhere': (_, response) => response.setHeader('Content-Type', 'text/html').end('<p id=here>'),
 };
 /** Where links lead that have an address to write instead. */
-const REPLACED: Readonly<Record<string, string>> = { moved: '?1', 'moved-for-good': '?2' };
+const REPLACED: Readonly<Record<string, string>> = {
+  ...{ moved: '?1', 'moved-for-good': '?2', 'moved-then-elsewhere': '?1' },
+  'moved-to-part#old': '?1#new',
+};
 const ALL = { ...WORKING, ...BROKEN };
 
 test(`of ${LINKS} links to servers of all kinds, those are broken that are broken in browsers`, async (t) => {
@@ -138,7 +160,7 @@ test(`of ${LINKS} links to servers of all kinds, those are broken that are broke
     for (const [at, { broken, reason, statusCode, replacement }] of recordsAt(output.links).entries()) {
       const { name = '', href = '' } = links[from + at] ?? {};
       const suffix = REPLACED[name];
-      const instead = suffix === undefined ? null : origin + href + suffix;
+      const instead = suffix === undefined ? null : origin + href.replace(/#.*/, '') + suffix;
       if (broken !== name in BROKEN || replacement !== instead)
         wrong.push(`${name}: ${broken} ${reason} ${statusCode} ${replacement}`);
       checked += 1;

@@ -509,8 +509,8 @@ test('fragments are looked up in the page they link to, and each page is read on
 });
 
 test('routes of applications in the page are no fragments of it', async (t) => {
-  const routes = ['#/users', '#!/users/1', '#/', '#!/', '#!/a:~:text=b'];
-  const others = ['#!users', '#users/1', '#?/users'];
+  const routes = ['#/users', '#!/users/1', '#/', '#!/', '#!/a:~:text=b', '#!users', '#users/1', '#?/users'];
+  const others = ['#users', '#users!', '#L'];
   const site = await startSite(t, {
     '/': pageOf([...routes, ...others].map((hash) => `/app${hash}`)),
     '/app': '<p id=app>',

@@ -493,7 +493,7 @@ export const PROPERTIES: INodeProperties[] = [
         "name": "checkFragments",
         "type": "boolean",
         "default": false,
-        "description": "Whether to check that the fragment (the part after #) identifies an element of the linked page by its id or <a name>; case matters. Links that differ only in the fragment are then distinct, and url includes it. #top, empty fragments, text fragments (#:~:text=…), routes of applications (#/…, #!/…) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in template and noscript are not found; on GitHub, #x also identifies user-content-x."
+        "description": "Whether to check that the fragment (the part after #) identifies an element of the linked page by its id or <a name>; case matters. Links that differ only in the fragment are then distinct, and url includes it. #top, empty fragments, text fragments (#:~:text=…), what scripts read (routes such as #/…, #!… and #users/1, parameters such as #tab=files, lines such as #L10-L20) and fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that scripts add and those in template and noscript are not found; on GitHub, #x also identifies user-content-x."
       },
       {
         "displayName": "Max Links",

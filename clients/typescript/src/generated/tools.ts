@@ -97,15 +97,15 @@ export abstract class ToolMethods {
    * are read, and up to 20 redirects are followed, as in browsers. A link is broken if its response has
    * a status of 400 or above, if there is no response within 10 s, if its host does not resolve, or if
    * the connection, the certificate check or the protocol fails. Links without a response in time, with
-   * a closed connection or with a status of 500 to 599 are requested once more at the end, for up to 20
-   * s; then the second response counts. Many servers answer 401, 403, 429, 430, 451, 503 and 999, or any
-   * status with the header of a bot wall, only to programs, elsewhere or for a while: then `broken` is
-   * false and `reason` is `blocked`. `replacement` is the address to write instead of one that has moved
-   * permanently. A link to a non-public address or to a port that browsers block is not requested; it is
-   * broken with the reason `refused`. The page must load within 15 s, and the whole call takes at most
-   * 60 s. Links without a response by then are left out; `checked` is the number of links that were
-   * checked. With `checkFragments`, the linked pages are also read, and a link is broken if its fragment
-   * identifies no element of the linked page.
+   * a closed connection or with a status of 408, 421, 425 or 500 to 599 are requested once more at the
+   * end, for up to 20 s; then the second response counts. Many servers answer 401, 403, 406, 429, 430,
+   * 451, 503 and 999, or any status with the header of a bot wall, only to programs, elsewhere or for a
+   * while: then `broken` is false and `reason` is `blocked`. `replacement` is the address to write
+   * instead of one that has moved permanently. A link to a non-public address or to a port that browsers
+   * block is not requested; it is broken with the reason `refused`. The page must load within 15 s, and
+   * the whole call takes at most 60 s. Links without a response by then are left out; `checked` is the
+   * number of links that were checked. With `checkFragments`, the linked pages are also read, and a link
+   * is broken if its fragment identifies no element of the linked page.
    */
   brokenLinks(input: BrokenLinksInput, options?: CallOptions): Promise<Result<BrokenLinksOutput>> {
     return this.run<BrokenLinksOutput>({"name":"broken-links","hasSecrets":false}, input, options);

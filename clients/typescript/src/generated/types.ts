@@ -51,10 +51,11 @@ export interface BrokenLinksInput {
   /**
    * Whether to check that the fragment (the part after `#`) identifies an element of the linked page by
    * its `id` or `<a name>`; case matters. Links that differ only in the fragment are then distinct, and
-   * `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`), routes of applications
-   * (`#/…`, `#!/…`) and fragments of resources that are not HTML, such as Markdown, never make a link
-   * broken. Elements that scripts add and those in `template` and `noscript` are not found; on GitHub,
-   * `#x` also identifies `user-content-x`. Default: false.
+   * `url` includes it. `#top`, empty fragments, text fragments (`#:~:text=…`), what scripts read (routes
+   * such as `#/…`, `#!…` and `#users/1`, parameters such as `#tab=files`, lines such as `#L10-L20`) and
+   * fragments of resources that are not HTML, such as Markdown, never make a link broken. Elements that
+   * scripts add and those in `template` and `noscript` are not found; on GitHub, `#x` also identifies
+   * `user-content-x`. Default: false.
    */
   checkFragments?: boolean | undefined;
 }
@@ -78,9 +79,9 @@ export interface BrokenLinksOutput {
     /** Whether the link is broken. */
     broken: boolean;
     /**
-     * Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 429,
-     * 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or that
-     * of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`,
+     * Why the link is broken or could not be verified: `status` (400 or above), `blocked` (401, 403, 406,
+     * 429, 430, 451, 503, 999 or a bot wall; the link does not count as broken), `refused` (the target, or
+     * that of a redirect, is not public and was not requested), `malformed` (the host is invalid), `dns`,
      * `connection_refused`, `reset`, `unreachable`, `timeout`, `tls`, `certificate`, `protocol`,
      * `redirects` (more than 20) or `fragment` (only with `checkFragments`). Null if the link works.
      */
@@ -91,7 +92,8 @@ export interface BrokenLinksOutput {
     finalUrl: string | null;
     /**
      * Address to write instead: where permanent redirects (301, 308) lead from the link on, with the
-     * fragment of `url`; null if the link does not redirect permanently or does not work.
+     * fragment of `url` unless a redirect has its own; null if the link does not redirect permanently or
+     * does not work.
      */
     replacement: string | null;
     /** Duration of the check in milliseconds, including redirects. */
