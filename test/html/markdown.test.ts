@@ -174,8 +174,8 @@ const CASES: [name: string, html: string, wanted: string][] = [
   ['breaks', '<p>a<br>b', 'a\\\nb'],
   [
     'a bare URL whose characters must be escaped is no link, which would take the escapes for its own',
-    '<p>https://a.test/?b=1&amp;c=2 https://a.test/&lt;b> https://a.test/<b>d</b> www.a.test/*e* https://a.test/x_y',
-    'https://a.test/?b=1&c=2 https\\://a.test/\\<b> https\\://a.test/**d** www\\.a.test/\\*e\\* https://a.test/x_y',
+    '<p>https://a.test/?b=1&amp;c=2 https://a.test/&lt;b> https://a.test/<b>d</b> www.a.test/*e* HTTP://a.test/*f* https://a.test/x_y',
+    'https://a.test/?b=1&c=2 https\\://a.test/\\<b> https\\://a.test/**d** www\\.a.test/\\*e\\* HTTP\\://a.test/\\*f\\* https://a.test/x_y',
   ],
   [
     'a link that all of a code is in',
@@ -296,6 +296,11 @@ const CASES: [name: string, html: string, wanted: string][] = [
     'drawings divide words, but not from punctuation',
     '<p><a href="/a">A</a><svg></svg><a href="/b"><i><svg></svg></i>B<svg></svg></a>.',
     '[A](https://site.test/a) [B](https://site.test/b).',
+  ],
+  [
+    'headings in a table with cells for headings, and an escaped pipe, which is no code in a table',
+    '<table><tr><th><h3>a</h3><th>b<tr><td><code>c\\|d</code><td>e</table>',
+    '| a | b |\n| - | - |\n| c\\\\\\|d | e |',
   ],
   ['text directly in a list', '<ul>a<li>b<li>c</li>d</ul>', '- a\n- b\n- c\n\n  d'],
   ['empty lines in a paragraph divide it', '<p>a<br><br><br>b<br>c', 'a\n\nb\\\nc'],

@@ -43,7 +43,7 @@ const IN_LINK: Unsafe['notInConstruct'] = ['autolink', 'destinationLiteral', 'de
 const URLS: Options = {
   unsafe: [
     {
-      ...{ character: ':', before: '[ps]', after: `(?=//)${IN_URL}` },
+      ...{ character: ':', before: '[PSps]', after: `(?=//)${IN_URL}` },
       ...{ inConstruct: 'phrasing', notInConstruct: IN_LINK },
     },
     {

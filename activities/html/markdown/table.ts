@@ -27,7 +27,9 @@ function spanOf({ attribs }: Element, name: string): number {
 }
 
 /** Elements that make a cell more than a value: then the table only arranges parts of the page. */
-const LAYOUT = new Set('table h1 h2 h3 form article section main nav header footer'.split(' '));
+const LAYOUT = new Set('table form article section main nav header footer'.split(' '));
+/** The same in a table without cells for headings. */
+const LAYOUT_WITHOUT_HEAD = new Set(['h1', 'h2', 'h3', ...LAYOUT]);
 
 function contains(nodes: readonly ChildNode[], names: ReadonlySet<string>): boolean {
   return nodes.some((node) => isTag(node) && (names.has(node.name) || contains(node.children, names)));
@@ -41,7 +43,9 @@ function contains(nodes: readonly ChildNode[], names: ReadonlySet<string>): bool
 export function readTable(table: Element): { rows: (Element | null)[][]; hasHeader: boolean } | null {
   const found = rowsOf(table);
   if (/^(?:presentation|none)$/.test(table.attribs.role ?? '')) return null;
-  if (found.some((row) => children(row).some((cell) => contains(cell.children, LAYOUT)))) return null;
+  const all = found.flatMap(children);
+  const layout = all.some(({ name }) => name === 'th') ? LAYOUT : LAYOUT_WITHOUT_HEAD;
+  if (all.some((cell) => contains(cell.children, layout))) return null;
   const rows: (Element | null)[][] = [];
   /** Number of further rows that the cell above covers, by column. */
   const covered: number[] = [];

@@ -740,5 +740,9 @@ function lines(nodes: readonly RootContent[]): PhrasingContent[] {
     }
   };
   for (const node of nodes) visit(node, '');
-  return made.flatMap((line, index) => (index > 0 ? [BREAK, ...line] : line));
+  return made
+    .flatMap((line, index) => (index > 0 ? [BREAK, ...line] : line))
+    .map((it) =>
+      it.type === 'inlineCode' && it.value.includes('\\|') ? { type: 'text', value: it.value } : it,
+    );
 }
