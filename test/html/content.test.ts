@@ -67,6 +67,20 @@ test('an article is found with its headings, lists and quotations, also those th
   t.true(confidence > 0.8 && confidence <= 1);
 });
 
+test('a paragraph between others is content, whatever its class says', (t) => {
+  const others = ['harbour', 'council', 'river', 'engineer']
+    .map(
+      (subject, index) =>
+        `<p>The ${subject} of the old town has changed a great deal over the last ${index + 3} years, and the people who live near it describe in detail what they remember, what they miss and what they would like to keep for those who come after them.</p>`,
+    )
+    .join('\n');
+  for (const name of ['credit', 'caption', 'comment']) {
+    const marked = `<div class="${name}"><p>MARKED the keeper of the lighthouse wrote in her notebook that no ship had ever failed to answer the lamp while she was on duty, and that she intended to keep it so.</p></div>`;
+    const html = `<head><title>The old town and its harbour</title></head><body><header><nav><a href="/">Home</a> <a href="/news">News</a> <a href="/sport">Sport</a></nav></header><main><article><h1>The old town and its harbour</h1>${others}${marked}${others}</article></main><footer><p>© 2026 The Gazette. All rights reserved. <a href="/imprint">Imprint</a></p></footer></body>`;
+    t.true(read('/a', html).text.includes('MARKED'), name);
+  }
+});
+
 test('teasers of other articles and paragraphs that only refer to them are no content', (t) => {
   const teasers = repeat(
     9,

@@ -28,8 +28,42 @@ function isHeadline(box: Box | null): boolean {
   return false;
 }
 
+/** A paragraph has at least this many words, and at most this share of its characters in links. */
+const PARAGRAPH = { words: 20, linked: 0.1 };
+/** Elements that are no paragraphs of the text around them. */
+const BESIDE = /^(?:aside|nav|footer|figure|form|pre|code)$/;
+
+/** Returns the element that a block shares with others, and whether an element with the block alone is hidden or beside the text. */
+function placeOf({ box }: Block): { parent: Box | null; isBeside: boolean } {
+  let at: Box | null = box;
+  let isBeside = false;
+  for (; at !== null && at.end - at.start === 1; at = at.parent)
+    isBeside ||= at.hidden || BESIDE.test(at.element.name);
+  return { parent: at, isBeside };
+}
+
+/** Whether a block is a paragraph directly between two chosen ones. It is content, whatever the class of its element says. */
+function isBetween(
+  index: number,
+  blocks: readonly Block[],
+  words: readonly number[],
+  chosen: ReadonlySet<number>,
+): boolean {
+  const [before, block, after] = [blocks[index - 1], blocks[index], blocks[index + 1]];
+  if (before === undefined || block === undefined || after === undefined) return false;
+  if (!chosen.has(index - 1) || !chosen.has(index + 1) || (words[index] ?? 0) < PARAGRAPH.words) return false;
+  const { parent, isBeside } = placeOf(block);
+  return (
+    !isBeside &&
+    block.linked <= PARAGRAPH.linked * block.text.length &&
+    placeOf(before).parent === parent &&
+    placeOf(after).parent === parent
+  );
+}
+
 /**
- * Chooses the blocks of a page. Headings, paragraphs, lists, code, tables and quotations between chosen blocks may be less probable.
+ * Chooses the blocks of a page. Headings, paragraphs, lists, code, tables and quotations between chosen blocks may be less
+ * probable. In articles, whole paragraphs directly between two chosen blocks belong to them.
  *
  * @param chances probability by block that it is content
  * @returns the indices of the blocks, and the expected F1
@@ -56,8 +90,11 @@ export function chooseForType(
     const box = blocks[index]?.box;
     if (box !== undefined && index > first && index < last && isStructure(box)) chosen.add(index);
   }
-  // The headline of an article is its title, not its text.
   if (pageType === 'article')
-    for (const index of chosen) if (isHeadline(blocks[index]?.box ?? null)) chosen.delete(index);
+    for (const index of blocks.keys()) {
+      if (isBetween(index, blocks, words, chosen)) chosen.add(index);
+      // The headline of an article is its title, not its text.
+      if (isHeadline(blocks[index]?.box ?? null)) chosen.delete(index);
+    }
   return { kept: [...chosen], expected };
 }
