@@ -13,7 +13,7 @@ export interface Density {
 const INCH_IN_METRES = 0.0254;
 /** Units by their number in JFIF (ITU-T T.871, 10.1), in EXIF (EXIF 2.32, 4.6.5) and in a PNG (11.3.4.3). */
 const JFIF_UNITS = ['none', 'inch', 'cm'] as const;
-const EXIF_UNITS: Readonly<Record<number, Density['unit']>> = { 2: 'inch', 3: 'cm' };
+const EXIF_UNITS: Readonly<Record<number, Density['unit']>> = { 1: 'none', 2: 'inch', 3: 'cm' };
 const PNG_UNITS = ['none', 'metre'] as const;
 
 /** Largest density that JFIF can state, with 16 bits. */

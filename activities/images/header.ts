@@ -1,6 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts';
 import { jpegSegments } from './jpegSegments.ts';
-import { pngHead } from './pngChunks.ts';
+import { pngChunks, pngHead } from './pngChunks.ts';
 
 /** Properties of an image, read without decoding it. */
 export interface ImageHeader {
@@ -45,11 +45,14 @@ function readPng(bytes: Buffer): Size | null {
   return { ...size, animatedPng: isAnimatedPng(bytes) };
 }
 
-/** Whether an acTL chunk before the first IDAT declares several frames (PNG, Third Edition, 11.3.4.1). */
+/**
+ * Whether an acTL chunk before the first IDAT declares several frames, or one that is not the default image (PNG, Third Edition,
+ * 11.3.4).
+ */
 function isAnimatedPng(bytes: Buffer): boolean {
-  for (const { type, data } of pngHead(bytes)) {
-    if (type === 'acTL' && data.length >= 4) return data.readUInt32BE(0) > 1;
-  }
+  for (const { type, data } of pngHead(bytes))
+    if (type === 'acTL' && data.length >= 4)
+      return data.readUInt32BE(0) > 1 || [...pngChunks(bytes)].some((chunk) => chunk.type === 'fdAT');
   return false;
 }
 

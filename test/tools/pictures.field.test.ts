@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { deflateSync } from 'node:zlib';
 import test from 'ava';
 import sharp from 'sharp';
+import { toExif } from '../../activities/images/density.ts';
 import { pngChunk } from '../../activities/images/png.ts';
 import { pngChunks } from '../../activities/images/pngChunks.ts';
 import { ServiceError } from '../../schemas/errors.ts';
@@ -141,6 +143,12 @@ for (const [tool, body] of TOOLS) {
       t.is(await densityOf(await make(withJfif(plainJpeg, values))), values);
     const exif = await jpeg.clone().withMetadata({ density: 300 }).toBuffer();
     t.is(await densityOf(await make(exif)), '01012c012c');
+    // Without a unit (TIFF 6.0, section 8), a density is the ratio of the sides of a pixel.
+    const tiff = toExif({ x: 600, y: 300, unit: 'inch' }) ?? Buffer.alloc(0);
+    tiff[42] = 1;
+    const segment = jpegSegment(0xe1, Buffer.concat([Buffer.from('Exif\0\0', 'latin1'), tiff]));
+    const oblongExif = Buffer.concat([plainJpeg.subarray(0, 2), segment, plainJpeg.subarray(2)]);
+    t.is(await densityOf(await make(oblongExif)), '000258012c');
 
     const webp = canvas().webp();
     t.is(await densityOf(await make(await webp.clone().toBuffer())), null);
@@ -337,6 +345,16 @@ test('an animated PNG, of which one image is left, is named as lost', async (t) 
   for (const [bytes, losses] of [
     [withChunk(still, 'acTL', words(3, 0)), ['animation']],
     [withChunk(still, 'acTL', words(1, 0)), []],
+    // Browsers show the only frame instead of the default image.
+    [
+      Buffer.concat([
+        withChunk(still, 'acTL', words(1, 0)).subarray(0, -12),
+        pngChunk('fcTL', Buffer.concat([words(0, 40, 24, 0, 0), Buffer.from([0, 1, 0, 10, 0, 0])])),
+        pngChunk('fdAT', Buffer.concat([words(1), deflateSync(Buffer.alloc(24 * (1 + 3 * 40)))])),
+        still.subarray(-12),
+      ]),
+      ['animation'],
+    ],
     [still, []],
   ] as const) {
     const fileUrl = files.put({ bytes });
