@@ -21,7 +21,14 @@ import {
   UNPACKED_BYTES,
 } from '../pdf/metadata.ts';
 import { readWithPdfjs } from '../pdf/pdfjs.ts';
-import { COMMON_KEYS, endsBeforeTrailer, INFO_KEYS, OTHER_KEYS, seemsEncrypted } from '../pdf/rebuild.ts';
+import {
+  COMMON_KEYS,
+  endsBeforeTrailer,
+  INFO_KEYS,
+  OTHER_KEYS,
+  seemsEncrypted,
+  wholeObjects,
+} from '../pdf/rebuild.ts';
 import { type PdfSource, readSource } from '../pdf/source.ts';
 import { withoutWarnings } from '../pdf/withoutWarnings.ts';
 import { readXmp, type Xmp } from '../pdf/xmp.ts';
@@ -151,7 +158,9 @@ async function readEncrypted(
   return read === null || read === 'locked' ? lockedMetadata(pageCount, obstacleOf(encryption)) : read;
 }
 
-async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
+async function salvage(given: Uint8Array): Promise<PdfMetadata | null> {
+  // pdf-lib refuses a file whose last object is not whole. It finds a catalog to which no trailer refers, also in object streams.
+  const bytes = wholeObjects(given);
   const context = await PDFParser.forBytesWithOptions(bytes, Number.POSITIVE_INFINITY).parseDocument();
   const pageCount = countPages(context);
   const { Encrypt, Info } = context.trailerInfo;
@@ -160,7 +169,7 @@ async function salvage(bytes: Uint8Array): Promise<PdfMetadata | null> {
   if (locked !== null) return locked;
   if (pageCount === null && !encrypted) return null;
   const isCut = endsBeforeTrailer(bytes);
-  if (isCut && !encrypted && seemsEncrypted(bytes)) return lockedMetadata(pageCount, 'damaged');
+  if (isCut && !encrypted && seemsEncrypted(given)) return lockedMetadata(pageCount, 'damaged');
   const found = context.lookup(Info);
   const info = found instanceof PDFDict ? found : isCut ? findInfo(context) : undefined;
   return readableMetadata({

@@ -70,6 +70,13 @@ export function endsBeforeTrailer(bytes: Uint8Array): boolean {
   return !rest.includes('startxref') && !INFO_REFERENCE.test(text);
 }
 
+/** Returns the part of a file that ends before its trailer in which all objects are whole, and other files as they are. */
+export function wholeObjects(bytes: Uint8Array): Uint8Array {
+  const text = asText(bytes);
+  const end = text.lastIndexOf('endobj');
+  return end < 0 || text.includes('startxref', end) ? bytes : bytes.subarray(0, end + 'endobj'.length);
+}
+
 /**
  * Returns a copy of an encrypted file that readers take for a plain one; null if the file is not encrypted. Its page tree can be
  * read in its references, numbers and names, which are not encrypted. Texts and streams are unreadable.

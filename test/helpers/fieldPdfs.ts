@@ -126,6 +126,17 @@ function cutFiles(): FieldPdf[] {
   ];
 }
 
+/** A file whose pages and texts are in an object stream, and that ends within or before its stream of cross-references. */
+async function cutPacked(): Promise<FieldPdf[]> {
+  const info = described('<< /Title (Cut) /Producer (Maker) >>');
+  const packed = await qpdf(info, '--object-streams=generate');
+  const wanted = { ...PLAIN, title: 'Cut', producer: 'Maker', pageCount: 1 };
+  return [
+    ...[60, 40].map((bytes) => ({ bytes: packed.subarray(0, -bytes), wanted })),
+    { bytes: packed.subarray(0, packed.lastIndexOf('endobj', -60) + 7), wanted },
+  ];
+}
+
 /** A scan of 47 MB that ends before its table of cross-references. */
 function cutScan(): FieldPdf[] {
   const pages = [3, 4, 5, 6];
@@ -281,6 +292,7 @@ async function opened(): Promise<FieldPdf[]> {
 export const FIELD_PDFS: Readonly<Record<string, () => FieldPdf[] | Promise<FieldPdf[]>>> = {
   'XMP of 28 MB': largeXmp,
   'cut before the trailer': cutFiles,
+  'cut before the trailer, packed': cutPacked,
   'scan of 47 MB without a table': cutScan,
   'locked, with a later copy of the page tree': lockedCopies,
   'line ends in strings': literals,
