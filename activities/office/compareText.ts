@@ -22,7 +22,7 @@ export interface PdfText {
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Scripts whose letters PDFs have in another order or form than the text. */
 const REORDERED =
-  /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Thai}\p{Script=Lao}\p{Script=Tibetan}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Mongolian}]/u;
+  /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Thai}\p{Script=Lao}\p{Script=Tibetan}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Mongolian}\p{Script=Adlam}\p{Script=Nko}\p{Script=Mandaic}\p{Script=Samaritan}\p{Script=Hanifi_Rohingya}]/u;
 /** Scripts without spaces, whose lines break between any letters. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 /** The pieces of four letters in which words of unspaced scripts are compared. */
@@ -30,9 +30,22 @@ const PIECES = /.{1,4}/gu;
 /** Shortest part of a word that is broken over two pages. */
 const BROKEN = 3;
 
-/** Makes letters comparable that look alike: composed, ligatures, capitals by formatting. */
+/** Marks above and below letters of European scripts. */
+const MARKS = /[\u0300-\u036f]/g;
+
+/**
+ * Makes letters comparable that look alike: composed, ligatures, capitals by formatting. Which capital a letter has depends on the
+ * language (İ in Turkish), and so do the marks of capitals; LibreOffice writes ẞ for ß.
+ */
 const normalize = (text: string): string =>
-  text.normalize('NFKC').replaceAll('\u00ad', '').toUpperCase().normalize('NFC');
+  text
+    .normalize('NFKC')
+    .replaceAll('\u00ad', '')
+    .toLowerCase()
+    .toUpperCase()
+    .normalize('NFD')
+    .replaceAll(MARKS, '')
+    .normalize('NFC');
 
 function wordsOf(text: string): string[] {
   const words = normalize(text).match(WORD) ?? [];
@@ -49,6 +62,22 @@ function occurrences(text: string, word: string, most: number): number {
   let found = 0;
   for (let at = text.indexOf(word); at >= 0 && found < most; at = text.indexOf(word, at + word.length))
     found += 1;
+  return found;
+}
+
+/**
+ * How often a word can be in two parts that are apart, as words are that end on the next page in narrow cells: as often as the PDF has
+ * both parts as words more often than the source.
+ */
+function countBroken(
+  word: string,
+  words: ReadonlyMap<string, number>,
+  inPdf: ReadonlyMap<string, number>,
+): number {
+  const surplus = (part: string) => Math.max(0, (inPdf.get(part) ?? 0) - (words.get(part) ?? 0));
+  let found = 0;
+  for (let at = 1; at < word.length; at++)
+    found += Math.min(surplus(word.slice(0, at)), surplus(word.slice(at)));
   return found;
 }
 
@@ -83,8 +112,12 @@ function missingWords(
     if ((inPdf.get(word) ?? 0) >= wanted) continue;
     // Words can be divided by hyphens at the ends of lines, or joined with their neighbours.
     const found = occurrences(letters, word, wanted);
-    const isDivided = isInPieces(fonts, word) || (found === wanted - 1 && isBroken(letters, word));
-    if (found < wanted && !isDivided) missing.set(word, wanted - found);
+    if (found === wanted) continue;
+    const isDivided =
+      isInPieces(fonts, word) ||
+      (found === wanted - 1 && isBroken(letters, word)) ||
+      found + countBroken(word, words, inPdf) >= wanted;
+    if (!isDivided) missing.set(word, wanted - found);
   }
   return missing;
 }

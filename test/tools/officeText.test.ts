@@ -59,6 +59,7 @@ const SHOWN: [what: string, body: string, shown: string[]][] = [
     ['one two'],
   ],
   ['a simple field', paragraph(`<w:fldSimple w:instr=" MERGEFIELD a ">${run('Ann')}</w:fldSimple>`), ['Ann']],
+  ['no value that is only kept', paragraph(run('Sum'), field(instruction('SET a "b"'), run('b'))), ['Sum']],
   ['a page number, which changes', paragraph(run('Page '), field(instruction('PAGE'), run('7'))), ['Page ']],
   ['hidden text', paragraph(run('seen'), run('hidden', '<w:rPr><w:vanish/></w:rPr>')), ['seen']],
   [
@@ -162,6 +163,23 @@ test('the text that a document shows: headers and footers of the first pages of 
   t.deepEqual(await shown(ended(titled) + section(reference('default', 3) + before)), ['title', 'last']);
 });
 
+test('the text that a document shows: notes whose marks are shown', async (t) => {
+  const mark = (id: number, properties = '') =>
+    `<w:r><w:rPr>${properties}</w:rPr><w:footnoteReference w:id="${id}"/></w:r>`;
+  const notes = ['shown', 'hidden', 'deleted'].map(
+    (text, id) => `<w:footnote w:id="${id}">${paragraph(run(text))}</w:footnote>`,
+  );
+  const part = {
+    name: 'word/footnotes.xml',
+    relation: 'footnotes',
+    contentType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml',
+    data: `<w:footnotes xmlns:w="${WORD}">${notes.join('')}</w:footnotes>`,
+  };
+  const body = paragraph(run('text'), mark(0), mark(1, '<w:vanish/>'), `<w:del>${mark(2)}</w:del>`);
+  const { text } = await prepareDocument({ bytes: makeDocx({ body, parts: [part] }) });
+  t.deepEqual(text?.sure, ['text ', 'shown']);
+});
+
 test('other prefixes of namespaces are understood', async (t) => {
   const word = 'http://purl.oclc.org/ooxml/wordprocessingml/main';
   const xml = `<document xmlns="${word}"><body><p><r><t>Strict</t></r></p></body></document>`;
@@ -179,6 +197,9 @@ test('fields become the results that Word stored, and nothing else changes', asy
     '<w:p><w:r><w:t xml:space="preserve">Dear </w:t></w:r><w:r></w:r><w:r><w:t xml:space="preserve">Ann</w:t></w:r><w:r></w:r><w:r><w:t xml:space="preserve">!</w:t></w:r></w:p>',
   );
   t.is(await changedBody(paragraph(field(instruction('PAGE'), run('7')))), null);
+  // Word shows no result of these.
+  t.is(await changedBody(paragraph(field(instruction('SET a "b"'), run('b')))), null);
+  t.is(await changedBody(paragraph(field(instruction('ASK a "b"'), run('c')))), null);
   t.is(await changedBody(paragraph(character('begin'), instruction('DATE'), character('end'))), null);
 });
 
@@ -296,7 +317,10 @@ const COMPARED: [what: string, source: string[], pdf: string[], missing: number]
   ['a word that the source has twice', ['two', 'two'], ['two'], 1],
   ['a word divided by a hyphen', ['hyphenation'], ['hyphen-\nation'], 0],
   ['a word divided by the end of a page', ['hyphenation'], ['hyphen-', 'Page 2 ation'], 0],
+  ['words divided by the end of a page in cells', ['taller', 'taller'], ['talle talle', 'later r r'], 0],
+  ['a word of which the parts are words of the source', ['books', 'book', 's'], ['s book'], 1],
   ['ligatures and capitals', ['office Straße'], ['oﬃce STRASSE'], 0],
+  ['capitals of languages', ['istanbul ığdır groß άλφα'], ['İSTANBUL IĞDIR GROẞ ΑΛΦΑ'], 0],
   ['text without spaces', ['日本語の文章です'], ['日本語の\n文章です'], 0],
   ['missing text without spaces', ['日本語の文章です'], ['日本語の'], 1],
   ['symbols', ['→ ☃ word'], ['word'], 0],
@@ -316,8 +340,8 @@ test('a word whose letters no font has all of is looked for by its letters', (t)
 
 test('words that need not be shown are counted apart', (t) => {
   const pdf = { pages: ['one three'], fonts: [] };
-  const compared = compareText({ sure: ['one', 'עברית'], loose: ['two three'] }, pdf);
-  t.deepEqual(compared, { words: 2, missing: 0, paragraphs: 0, uncertain: 2 });
+  const compared = compareText({ sure: ['one', 'עברית', '𞤆𞤵𞤤𞤢𞤪'], loose: ['two three'] }, pdf);
+  t.deepEqual(compared, { words: 3, missing: 0, paragraphs: 0, uncertain: 3 });
 });
 
 test('MHTML: a space before a soft line break belongs to the text (RFC 2045, 6.7)', (t) => {

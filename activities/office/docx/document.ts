@@ -10,7 +10,7 @@ import { fontNames } from './fontNames.ts';
 import { findMain, type Relation, readRelations, readXml } from './parts.ts';
 import { readStyles, styleNames } from './styles.ts';
 import { pageWidth } from './tables.ts';
-import { readText } from './text.ts';
+import { type Marked, readText } from './text.ts';
 
 export interface WordDocument {
   /** Parts that have been changed, for LibreOffice. */
@@ -35,14 +35,13 @@ const WITH_TEXT = new Set(['header', 'footer', 'footnotes', 'endnotes']);
 const CONTINUOUS = /^(?:continuous|nextColumn)$/;
 
 /**
- * Finds the notes that are shown, the headers and footers of which it is certain, the numbers of the sections that begin a page, the
+ * Finds the headers and footers of which it is certain, the numbers of the sections that begin a page, the
  * bookmarks, and the number of rows of the longest table.
  *
  * A section that begins a page shows the header and the footer of its first page. It has those of the section before where it has
  * none of its own.
  */
 function readReferences(xml: string, settings: string) {
-  const notes = { footnotes: new Set<string>(), endnotes: new Set<string>() };
   const running = new Set<string>();
   const bookmarks = new Set<string>();
   /** Ids of the parts of the section, by element and type. */
@@ -68,9 +67,6 @@ function readReferences(xml: string, settings: string) {
 
   scanXml(xml, {
     open({ name, attributes }) {
-      const id = attributes['w:id'] ?? '';
-      if (name === 'w:footnoteReference') notes.footnotes.add(id);
-      if (name === 'w:endnoteReference') notes.endnotes.add(id);
       if (name === 'w:bookmarkStart') bookmarks.add(attributes['w:name'] ?? '');
       if (name === 'w:sectPr') {
         depth += 1;
@@ -92,7 +88,7 @@ function readReferences(xml: string, settings: string) {
       if (name === 'w:tbl') rows = Math.max(rows, tables.pop() ?? 0);
     },
   });
-  return { notes, running, starts, bookmarks, rows };
+  return { running, starts, bookmarks, rows };
 }
 
 /**
@@ -114,7 +110,8 @@ export async function readDocument(zip: Zip, depth = 0, prefix = '_embedded'): P
   const known = styleNames(styles);
   const page = pageWidth(xml);
   const references = readReferences(xml, await readXml(zip, partOf('settings')));
-  const { notes, running, starts, bookmarks, rows } = references;
+  const { running, starts, bookmarks, rows } = references;
+  const notes: Marked = { footnotes: new Set(), endnotes: new Set() };
 
   const changed = new Map<string, Buffer>();
   const text: SourceText = { sure: [], loose: [] };
@@ -176,7 +173,7 @@ export async function readDocument(zip: Zip, depth = 0, prefix = '_embedded'): P
   );
   const parts = [xml, ...(await Promise.all(others.map(({ target }) => readXml(zip, target))))];
   for (const part of parts.slice(1)) for (const name of bookmarksOf(part)) bookmarks.add(name);
-  await readPart(main, xml, readText(xml, { styles: readable }));
+  await readPart(main, xml, readText(xml, { styles: readable, marked: notes }));
   for (const [index, { id, type, target }] of others.entries()) {
     const part = parts[index + 1] ?? '';
     const isShown = type === 'footnotes' || type === 'endnotes' || running.has(id);

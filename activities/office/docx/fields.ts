@@ -5,13 +5,13 @@ const WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/m
 
 /**
  * Fields that stay fields (ECMA-376-1, 17.16.5), because LibreOffice computes them from its own layout, makes links or form
- * controls of them, or because Word stores no result of them. The others are replaced by the result that Word stored, which is what
+ * controls of them, or because Word stores or shows no result of them. The others are replaced by the result that Word stored, which is what
  * Word shows: LibreOffice loses the results of some, such as IF, and recomputes others, such as DATE.
  */
 const KEPT = new Set(
   (
     'PAGE NUMPAGES PAGEREF STYLEREF NOTEREF FILENAME TOC TOA INDEX HYPERLINK FORMTEXT FORMCHECKBOX ' +
-    'FORMDROPDOWN TC XE TA RD ADVANCE MACROBUTTON GOTOBUTTON AUTONUM AUTONUMLGL AUTONUMOUT LISTNUM'
+    'FORMDROPDOWN TC XE TA RD ADVANCE MACROBUTTON GOTOBUTTON AUTONUM AUTONUMLGL AUTONUMOUT LISTNUM SET ASK'
   ).split(' '),
 );
 /** Kept fields whose stored result LibreOffice shows. */

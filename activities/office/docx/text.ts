@@ -9,7 +9,12 @@ export interface TextOptions {
   styles: Styles;
   /** Ids of notes to read, in a part with notes. Default: all. */
   notes?: ReadonlySet<string>;
+  /** Get the ids of the notes whose marks are shown. */
+  marked?: Marked;
 }
+
+/** Ids of notes by their kind. */
+export type Marked = Record<'footnotes' | 'endnotes', Set<string>>;
 
 /** Elements whose text is not shown, or belongs to no paragraph. */
 const SKIPPED = new Set([
@@ -50,7 +55,7 @@ interface Run {
 }
 
 /** Reads the text that a part of a Word document shows. */
-export function readText(xml: string, { styles, notes }: TextOptions): SourceText {
+export function readText(xml: string, { styles, notes, marked }: TextOptions): SourceText {
   const result: SourceText = { sure: [], loose: [] };
   const boxes = createBoxes(result);
   const path: Element[] = [];
@@ -150,12 +155,16 @@ export function readText(xml: string, { styles, notes }: TextOptions): SourceTex
       case 'w:rFonts':
         if (run !== undefined) run.hidden ||= SYMBOLS.test(attributes['w:ascii'] ?? '');
         break;
+      case 'w:footnoteReference':
+      case 'w:endnoteReference':
+        if (!isSkipped() && runs.at(-1)?.hidden !== true)
+          marked?.[name === 'w:footnoteReference' ? 'footnotes' : 'endnotes'].add(attributes['w:id'] ?? '');
+        // The mark is shown between the letters around it.
+        write(' ');
+        break;
       case 'w:tab':
       case 'w:br':
       case 'w:cr':
-      // Their marks are shown between the letters around them.
-      case 'w:footnoteReference':
-      case 'w:endnoteReference':
         write(' ');
         break;
       case 'w:noBreakHyphen':
