@@ -60,7 +60,7 @@ async function typeOfParts(read: (name: string) => Promise<string>): Promise<Doc
 function typeOfCfb(bytes: Buffer): DocumentType {
   const streams = readCfb(bytes);
   if (streams.has('EncryptedPackage')) throw passwordProtected();
-  const document = streams.get('WordDocument');
+  const document = streams.get('WordDocument')?.(12);
   if (document === undefined) throw unsupported();
   if (document.length < 12) throw new ServiceError('corrupt_source');
   const version = document.readUInt16LE(0);

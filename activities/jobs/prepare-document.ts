@@ -1,8 +1,9 @@
+import { readDoc } from '../office/doc.ts';
 import { readDocument } from '../office/docx/document.ts';
 import { odtFonts, readOdt } from '../office/odt.ts';
 import { readRtf } from '../office/rtf.ts';
 import type { SourceText } from '../office/sourceText.ts';
-import { type DocumentType, ODT, RTF } from '../office/types.ts';
+import { DOC, type DocumentType, ODT, RTF } from '../office/types.ts';
 import { decodeXml } from '../office/xml.ts';
 import { isZip, openZip } from '../office/zip.ts';
 import inspectDocument from './inspect-document.ts';
@@ -70,6 +71,7 @@ export default async function prepareDocument({
 
 async function prepare(type: DocumentType, bytes: Buffer): Promise<Partial<PreparedDocument>> {
   if (type === RTF) return readRtf(bytes);
+  if (type === DOC) return { text: readDoc(bytes) };
   if (!isZip(bytes)) return {};
   const zip = openZip(bytes, { ...BUDGET });
   if (type === ODT) {

@@ -36,10 +36,13 @@ function readDirectoryEntry(bytes: Buffer, at: number): DirectoryEntry {
   };
 }
 
+/** Reads a stream: at least the first `most` bytes if it has them. @throws ServiceError corrupt_source when it is malformed */
+type CfbStream = (most?: number) => Buffer;
+
 /** Follows a sector chain from `start`. `table` maps each sector to its successor. @throws corrupt_source for a cycle */
-function chain(table: readonly number[], start: number): number[] {
+function chain(table: readonly number[], start: number, most = Number.POSITIVE_INFINITY): number[] {
   const sectors: number[] = [];
-  for (let sector = start; sector <= LAST_SECTOR; sector = table[sector] ?? NONE) {
+  for (let sector = start; sector <= LAST_SECTOR && sectors.length < most; sector = table[sector] ?? NONE) {
     if (sectors.length >= table.length) throw corrupt();
     sectors.push(sector);
   }
@@ -49,7 +52,7 @@ function chain(table: readonly number[], start: number): number[] {
 const numbers = (bytes: Buffer): number[] =>
   Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readUInt32LE(index * 4));
 
-function readContainer(bytes: Buffer): Map<string, Buffer> {
+function readContainer(bytes: Buffer): Map<string, CfbStream> {
   const sectorBytes = 1 << bytes.readUInt16LE(30);
   const miniBytes = 1 << bytes.readUInt16LE(32);
   if (sectorBytes !== 512 && sectorBytes !== 4096) throw corrupt();
@@ -69,7 +72,7 @@ function readContainer(bytes: Buffer): Map<string, Buffer> {
   }
   const used = fatSectors.filter((sector) => sector < sectorCount);
   const fat = used.flatMap((sector) => numbers(sectorAt(sector)));
-  const read = (start: number): Buffer => Buffer.concat(chain(fat, start).map(sectorAt));
+  const read = (start: number, most?: number): Buffer => Buffer.concat(chain(fat, start, most).map(sectorAt));
 
   const directory = read(bytes.readUInt32LE(48));
   const entryAt = (index: number) => readDirectoryEntry(directory, index * ENTRY_BYTES);
@@ -77,20 +80,22 @@ function readContainer(bytes: Buffer): Map<string, Buffer> {
   const miniFat = numbers(read(bytes.readUInt32LE(60)));
   const miniStream = read(root.start);
 
-  const firstSector = ({ start, size }: DirectoryEntry): Buffer =>
-    size < miniCutoff
-      ? Buffer.concat(
-          chain(miniFat, start).map((it) => miniStream.subarray(it * miniBytes, (it + 1) * miniBytes)),
-        )
-      : sectorAt(start);
-  const streams = new Map<string, Buffer>();
+  const miniAt = (sector: number) => miniStream.subarray(sector * miniBytes, (sector + 1) * miniBytes);
+  const streamOf =
+    ({ start, size }: DirectoryEntry): CfbStream =>
+    (most = size) =>
+      (size < miniCutoff
+        ? Buffer.concat(chain(miniFat, start).map(miniAt))
+        : read(start, Math.ceil(most / sectorBytes))
+      ).subarray(0, size);
+  const streams = new Map<string, CfbStream>();
   const seen = new Set<number>();
   const open = [root.child];
   for (let index = open.pop(); index !== undefined; index = open.pop()) {
     if (index === NONE || seen.has(index)) continue;
     seen.add(index);
     const entry = entryAt(index);
-    if (entry.type === STREAM) streams.set(entry.name, firstSector(entry));
+    if (entry.type === STREAM) streams.set(entry.name, streamOf(entry));
     open.push(entry.left, entry.right);
   }
   return streams;
@@ -99,11 +104,9 @@ function readContainer(bytes: Buffer): Map<string, Buffer> {
 /**
  * Reads the streams in the root of a compound file, the container of old Office files.
  *
- * @returns by stream name, the whole stream if it is small, else its first sector
- *
  * @throws ServiceError corrupt_source when the file is malformed
  */
-export function readCfb(bytes: Buffer): Map<string, Buffer> {
+export function readCfb(bytes: Buffer): Map<string, CfbStream> {
   try {
     return readContainer(bytes);
   } catch (error) {

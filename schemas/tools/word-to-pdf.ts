@@ -13,7 +13,8 @@ export default defineTool({
     'have at most 10,000 parts and 300 MB when unpacked; above that they are `source_too_large`. Each document is converted by ' +
     'a separate LibreOffice process that can access neither the network nor other files: macros do not run, and images, texts, ' +
     'objects and templates outside the document are left out. The words of the PDF are compared with those that the document ' +
-    'shows; if the PDF would lack some, the document is `unsupported_source`, except `.doc`, whose text is not read. Page numbers and ' +
+    'shows; if the PDF would lack some, the document is `unsupported_source`. Of `.doc`, headers and footers are not compared, and nothing ' +
+    'if it is of Word 6 or 95, or was saved fast, with only its changes. Page numbers and ' +
     'numbers of pages are those of the PDF; in `.docx` also the number of pages of a section, the sum of one of these and a number, and ' +
     'the number of a section, which in headers and footers is that of the last one that began a page. Other fields of Word ' +
     'documents show the result that Word stored, also conditions on a page number. Fields with the path of the document show its file ' +
@@ -45,7 +46,7 @@ export default defineTool({
       textCheck: {
         type: ['object', 'null'],
         description:
-          'Comparison of the words that the document shows with those of the PDF; null for `.doc`, whose text is not read.',
+          'Comparison of the words that the document shows with those of the PDF; null for a `.doc` of Word 6 or 95, or that was saved fast, with only its changes.',
         properties: {
           words: {
             type: 'integer',

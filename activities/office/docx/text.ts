@@ -27,7 +27,7 @@ const PHANTOM = 'm:phant';
 const KNOWN = /^(?:wp[scgi]|wp?1\d\w*|w16\w*|[acx]1\d\w*|cx\d?|am3d|aink|oel|sl|m|v|o|wp|pic|a|c|dgm)$/;
 const NOTES = new Set(['w:footnote', 'w:endnote']);
 /** Fonts whose letters are symbols. */
-const SYMBOLS = /^(?:symbol|wingdings|webdings|zapfdingbats|mt extra|marlett)/i;
+export const SYMBOLS = /^(?:symbol|wingdings|webdings|zapfdingbats|mt extra|marlett)/i;
 const OFF = /^(?:0|false|off)$/;
 
 /** An element that is open. */

@@ -1319,7 +1319,7 @@ class WordToPdfOutput(TypedDict):
     sizeBytes: int
     """Size of the PDF in bytes."""
     textCheck: Union["WordToPdfOutputTextCheck", None]
-    """Comparison of the words that the document shows with those of the PDF; null for `.doc`, whose text is not read."""
+    """Comparison of the words that the document shows with those of the PDF; null for a `.doc` of Word 6 or 95, or that was saved fast, with only its changes."""
     replacedFonts: Union[List["WordToPdfOutputReplacedFontsItem"], None]
     """Fonts that the document asks for, that it does not contain and that the service does not have, at most 50; null for `.doc`, whose fonts are not read."""
     undrawnCharacters: List[str]

@@ -398,17 +398,18 @@ export abstract class ToolMethods {
    * `source_too_large`. Each document is converted by a separate LibreOffice process that can access
    * neither the network nor other files: macros do not run, and images, texts, objects and templates
    * outside the document are left out. The words of the PDF are compared with those that the document
-   * shows; if the PDF would lack some, the document is `unsupported_source`, except `.doc`, whose text
-   * is not read. Page numbers and numbers of pages are those of the PDF; in `.docx` also the number of
-   * pages of a section, the sum of one of these and a number, and the number of a section, which in
-   * headers and footers is that of the last one that began a page. Other fields of Word documents show
-   * the result that Word stored, also conditions on a page number. Fields with the path of the document
-   * show its file name. Comments are left out. Missing fonts are replaced by fonts of the same widths
-   * where known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe
-   * UI, Consolas and others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts`
-   * lists them. A PDF that makes the response larger than 50 MB is `output_too_large`; a document that
-   * is not converted within 60 s, such as one with a table of thousands of rows, is `deadline_exceeded`;
-   * the error then says how many rows the table has.
+   * shows; if the PDF would lack some, the document is `unsupported_source`. Of `.doc`, headers and
+   * footers are not compared, and nothing if it is of Word 6 or 95, or was saved fast, with only its
+   * changes. Page numbers and numbers of pages are those of the PDF; in `.docx` also the number of pages
+   * of a section, the sum of one of these and a number, and the number of a section, which in headers
+   * and footers is that of the last one that began a page. Other fields of Word documents show the
+   * result that Word stored, also conditions on a page number. Fields with the path of the document show
+   * its file name. Comments are left out. Missing fonts are replaced by fonts of the same widths where
+   * known (Arial, Times New Roman, Courier New, Calibri, Cambria, Aptos, Georgia, Verdana, Segoe UI,
+   * Consolas and others), otherwise by DejaVu and Noto, which cover all scripts; `replacedFonts` lists
+   * them. A PDF that makes the response larger than 50 MB is `output_too_large`; a document that is not
+   * converted within 60 s, such as one with a table of thousands of rows, is `deadline_exceeded`; the
+   * error then says how many rows the table has.
    */
   wordToPdf(input: WordToPdfInput, options?: CallOptions): Promise<FileResult<WordToPdfOutput>> {
     return this.runForFile<WordToPdfOutput>({"name":"word-to-pdf","hasSecrets":false}, {"data":"fileBase64","mimeType":"mimeType","fileName":"fileName"}, input, options);

@@ -1581,8 +1581,8 @@ export interface WordToPdfOutput {
   /** Size of the PDF in bytes. */
   sizeBytes: number;
   /**
-   * Comparison of the words that the document shows with those of the PDF; null for `.doc`, whose text
-   * is not read.
+   * Comparison of the words that the document shows with those of the PDF; null for a `.doc` of Word 6
+   * or 95, or that was saved fast, with only its changes.
    */
   textCheck: {
     /** Number of words that the document shows. The PDF has all of them. */
