@@ -11,7 +11,10 @@ const MARGIN_MS = 200;
 /** Largest number of pages that refer to the next one, like that of redirects. */
 const MAX_REFRESHES = 10;
 /** Whether a page may contain a `meta` element that refers to another page. */
-const HAS_REFRESH = /http-equiv\s*=\s*(?:["']\s*)?refresh/i;
+const HAS_REFRESH = /http-equiv\s*=\s*(?:["']\s*)?(?:refresh|&)/i;
+
+/** Returns bytes as text, without the zeros between the letters of UTF-16. */
+const latin1Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1').replaceAll('\0', '');
 
 /** Downloads a page that another page refers to. An invalid URL is then a fault of that page, and not of the caller. */
 const follow = (url: string, limits: Parameters<typeof downloadPage>[1]): Promise<DownloadedPage> =>
@@ -45,7 +48,7 @@ export async function readPage<O>(
   for (let count = 0; count <= MAX_REFRESHES; count++) {
     const download = count === 0 ? downloadPage : follow;
     const { refresh, ...page }: DownloadedPage = await download(next, limits);
-    const mayRefer = refresh !== null || HAS_REFRESH.test(Buffer.from(page.bytes).toString('latin1'));
+    const mayRefer = refresh !== null || HAS_REFRESH.test(latin1Of(page.bytes));
     next = mayRefer
       ? await offload<typeof findRefresh>('find-refresh', { page, header: refresh }, { signal, deadline })
       : null;

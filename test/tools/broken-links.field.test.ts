@@ -95,6 +95,7 @@ const WORKING: Readonly<Record<string, Behaviour>> = {
       : response
           .writeHead(step(request) === 0 ? 301 : 302, { Location: `${path(request)}?${step(request) + 1}` })
           .end(),
+  'route#!users': (_, response) => response.setHeader('Content-Type', 'text/html').end('<p id=app>'),
   'text#:~:text=some,words': (_, response) =>
     response.setHeader('Content-Type', 'text/html').end('<p>some words'),
   'page-of-pdf#page=3': (_, response) =>

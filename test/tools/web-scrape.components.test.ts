@@ -7,7 +7,7 @@ const scrape = await loadTool('web-scrape');
 const seo = await loadTool('seo-meta');
 const links = await loadTool('broken-links');
 
-type Answer = string | { status?: number; headers: Record<string, string>; body: string };
+type Answer = string | { status?: number; headers: Record<string, string>; body: string | Buffer };
 
 /** Starts a website on loopback; any other path returns 404. */
 const open = (t: ExecutionContext, pages: Readonly<Record<string, Answer>>) =>
@@ -121,6 +121,11 @@ const REFRESHES: Readonly<Record<string, Answer>> = {
   '/meta': '<title>Moved</title><meta http-equiv=refresh content="0; url=/target">',
   '/quoted': `<META content="0,URL='target'" HTTP-EQUIV=" Refresh">`,
   '/bare': '<body><meta http-equiv="refresh" content=".9 /target#part">',
+  '/escaped': '<meta http-equiv="&#82;efresh" content="0;url=/target">',
+  '/wide': {
+    headers: { 'Content-Type': 'text/html; charset=utf-16le' },
+    body: Buffer.from('<meta http-equiv=refresh content="0;url=/target">', 'utf16le'),
+  },
   '/header': { headers: { Refresh: '0;url=/target' }, body: 'moved' },
   '/chain': { status: 302, headers: { Location: '/meta' }, body: '' },
   '/based': '<base href=/sub/><meta http-equiv=refresh content="0;url=../target">',
