@@ -76,7 +76,7 @@ async function perform<T>(
   if (!settled) await makeResponsive(renderPage);
   if (options.waitFor !== undefined) await waitFor(world, options.waitFor, signal);
   if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
-  await stayOnPage(client, requests, world.frameId);
+  await stayOnPage(renderPage, requests);
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
       await findClosedRoots(client, world);

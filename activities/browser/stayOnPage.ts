@@ -1,4 +1,5 @@
-import type { CDPSession } from 'puppeteer';
+import { preventLeaving } from './page/preventLeaving.ts';
+import type { RenderPage } from './pool.ts';
 import type { Requests } from './requests.ts';
 import { tryFor } from './tryFor.ts';
 
@@ -7,10 +8,11 @@ const ANSWER_MS = 2_000;
 /**
  * Keeps a page from being replaced by another one, for example by its own `refresh` or by a script, while it is captured.
  * The documents of its frames may still change.
- *
- * @param frameId id of the page's main frame in the DevTools protocol
  */
-export async function stayOnPage(client: CDPSession, requests: Requests, frameId: string): Promise<void> {
+export async function stayOnPage(
+  { page, client, world: { frameId } }: Pick<RenderPage, 'page' | 'client' | 'world'>,
+  requests: Requests,
+): Promise<void> {
   client.on('Fetch.requestPaused', ({ requestId, ...paused }) => {
     const answer =
       paused.frameId === frameId
@@ -21,4 +23,5 @@ export async function stayOnPage(client: CDPSession, requests: Requests, frameId
   });
   await client.send('Fetch.enable', { patterns: [{ resourceType: 'Document', requestStage: 'Request' }] });
   if (requests.isLeaving) await tryFor(client.send('Page.stopLoading'), ANSWER_MS);
+  await tryFor(page.evaluate(preventLeaving), ANSWER_MS);
 }

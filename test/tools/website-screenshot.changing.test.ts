@@ -51,6 +51,11 @@ test.before(async () => {
         slow === 1 ? 0 : 2_000,
       );
     },
+    '/blobs': page(
+      `${TALL}<script>setInterval(()=>{location=URL.createObjectURL(new Blob(['<p>blob'],{type:'text/html'}))},1200)</script>`,
+    ),
+    '/empties': page(`${TALL}<script>setTimeout(()=>{location='about:blank'},1500)</script>`),
+    '/goes-back': page(`${TALL}<script>setTimeout(()=>history.back(),1500)</script>`),
     '/moves-on': page('<script>setTimeout(()=>{location="/there"},200)</script>'),
     '/there': page('<body style="background:#00f">'),
     '/by-scroll': list(
@@ -84,6 +89,9 @@ test.before(async () => {
     '/dialog-in-root': page(
       `<div style="height:1500px;background:#0f0">${'A long text of the page. '.repeat(10)}</div><div><template shadowrootmode=closed><div role=dialog style="position:fixed;inset:auto 0 0 0;height:200px;background:#f00"><p>We use cookies and similar technologies.</p><button>Accept all</button><button>Reject all</button></div></template></div>`,
     ),
+    '/slotted-dialog': page(
+      `<div style="height:1500px;background:#0f0">${'A long text of the page. '.repeat(10)}</div><x-a><template shadowrootmode=closed><div style="position:fixed;inset:auto 0 0 0;height:200px;background:#f00"><slot></slot></div></template><p>We use cookies and similar technologies.</p><button>Accept all</button><button>Reject all</button></x-a>`,
+    ),
     '/rejects': ruled(
       '<div data-acris-cookie-consent class="acris-cookie-consent is--modal">We use cookies. <button id=ccAcceptOnlyFunctional onclick="this.parentElement.remove()">Reject</button></div>',
     ),
@@ -114,7 +122,7 @@ async function shoot(path: string, body: object = {}): Promise<Record<string, un
 const GREEN = '0,255,0';
 const BLUE = '0,0,255';
 
-for (const path of ['refresh-1', 'reloads', 'posts', 'slow-refresh'])
+for (const path of ['refresh-1', 'reloads', 'posts', 'slow-refresh', 'blobs', 'empties', 'goes-back'])
   test.serial(`a page that replaces itself is captured whole: ${path}`, async (t) => {
     const { at, ...result } = await shoot(path);
     t.like(result, { height: 3000, pageTitle: 'T', truncated: false });
@@ -182,7 +190,8 @@ test.serial('consent dialogs in closed shadow roots and in frames without a name
   t.deepEqual(closed.overlays, [{ action: 'hidden', rule: 'heuristic:consent' }]);
   const framed = await shown('consent-plain-iframe');
   t.not(framed.at(790, 890), '255,255,255');
-  for (const path of ['dialog-in-root', 'wrapped-frame']) t.is((await shown(path)).at(400, 890), GREEN, path);
+  for (const path of ['dialog-in-root', 'slotted-dialog', 'wrapped-frame'])
+    t.is((await shown(path)).at(400, 890), GREEN, path);
   // A frame in the flow of the page is content.
   const whole = await shown('frame-of-page');
   t.is(whole.at(790, 490), '255,0,0');

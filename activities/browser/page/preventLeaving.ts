@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 
 /**
- * Runs in the page before the page's own scripts. Blocks navigations that send no request: to `about:blank`, `blob:`
+ * Runs in the page, in the world of its own scripts. Blocks navigations that send no request: to `about:blank`, `blob:`
  * and `data:` URLs, and through the history. Request interception blocks all other navigations. They are not blocked
  * here, because a form submission that is blocked here would keep the page from loading.
  */
@@ -11,4 +11,7 @@ export function preventLeaving(): void {
     if (!event.destination.url.startsWith('http') && event.cancelable) event.preventDefault();
   });
   History.prototype.back = History.prototype.forward = History.prototype.go = () => undefined;
+  const never = new Promise<NavigationHistoryEntry>(() => undefined);
+  const stay = () => ({ committed: never, finished: never });
+  Navigation.prototype.back = Navigation.prototype.forward = Navigation.prototype.traverseTo = stay;
 }

@@ -36,7 +36,7 @@ export function normalizeText(text: string): string {
     .trim();
 }
 
-/** Returns all descendants of a node in document order, including those in shadow roots and same-origin frames. */
+/** Returns all descendants of a node as they are rendered: with shadow roots, what is in their slots, and same-origin frames. */
 export function nodesIn(root: Node): Node[] {
   const found: Node[] = [];
   const waiting: Node[] = [];
@@ -45,9 +45,10 @@ export function nodesIn(root: Node): Node[] {
   };
   for (let node: Node | undefined = root; node !== undefined; node = waiting.pop()) {
     if (node !== root) found.push(node);
-    addChildren(node);
+    const assigned = node instanceof HTMLSlotElement ? node.assignedNodes() : [];
+    waiting.push(...assigned.toReversed());
+    if (assigned.length === 0) addChildren((node instanceof Element ? shadowRootOf(node) : null) ?? node);
     if (node instanceof HTMLIFrameElement) addChildren(node.contentDocument?.body);
-    if (node instanceof Element) addChildren(shadowRootOf(node));
   }
   return found;
 }
