@@ -97,13 +97,22 @@ async function captureTile(
     only && options.format !== 'png'
       ? { format: options.format, quality: options.quality }
       : { format: 'png' as const, optimizeForSpeed: true };
+  const { box, width, height } = options;
+  // To capture beyond the viewport, Chromium changes its size for a moment: an element around the box that scrolls could then
+  // show another part.
+  const isInside =
+    box !== undefined &&
+    box.x >= 0 &&
+    box.y >= 0 &&
+    box.x + box.width <= width &&
+    box.y + box.height <= height;
   // Without a clip, Chromium captures the viewport as already painted. With a clip, it paints that part again.
   const part =
-    only && !options.fullPage && options.box === undefined
+    only && !options.fullPage && box === undefined
       ? {}
       : {
           clip: { ...tile, scale: 1 },
-          captureBeyondViewport: true,
+          captureBeyondViewport: !isInside,
         };
   const take = () => client.send('Page.captureScreenshot', { ...encoding, ...part });
   const { data } = (await tryFor(take(), TILE_MS)) ?? (await take());

@@ -6,7 +6,8 @@ import { tryFor } from './tryFor.ts';
 const MAX_FRAMES = 60;
 /** Largest area of a captured frame in CSS pixels. At scale factor 2, its canvas takes 256 MB. */
 const MAX_PIXELS = 16_000_000;
-const FRAMES_MS = 5_000;
+/** Longest time in milliseconds for all frames. They take it only on a machine with many other calls: a frame left out is white. */
+const FRAMES_MS = 15_000;
 const ANSWER_MS = 2_000;
 
 async function drawFrame(
@@ -36,10 +37,15 @@ async function drawFrame(
 /**
  * Replaces each cross-origin frame outside the viewport with a screenshot of the frame, because Chromium does not paint
  * such frames outside the viewport, even with `captureBeyondViewport`. Then scrolls back to the top.
+ *
+ * @param latest when it must have ended, in epoch milliseconds
  */
-export async function drawFrames(renderPage: Pick<RenderPage, 'page' | 'world' | 'client'>): Promise<void> {
+export async function drawFrames(
+  renderPage: Pick<RenderPage, 'page' | 'world' | 'client'>,
+  latest: number,
+): Promise<void> {
   if (renderPage.page.frames().length === 1) return;
-  const until = Date.now() + FRAMES_MS;
+  const until = Math.min(latest, Date.now() + FRAMES_MS);
   const count = (await tryFor(renderPage.world.evaluate(findFrames, FRAME, MAX_FRAMES), ANSWER_MS)) ?? 0;
   for (let index = 0; index < count && Date.now() < until; index++)
     await tryFor(drawFrame(renderPage, index, until), until - Date.now());

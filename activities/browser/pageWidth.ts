@@ -17,5 +17,6 @@ export async function wholeWidth(
   const { cssContentSize, cssLayoutViewport, cssVisualViewport } = await client.send('Page.getLayoutMetrics');
   const vertical = (await tryFor(world.evaluate(isVertical), ANSWER_MS)) === true;
   const shown = Math.max(width, cssLayoutViewport.clientWidth, Math.round(cssVisualViewport.clientWidth));
-  return vertical ? Math.max(shown, Math.ceil(cssContentSize.width)) : shown;
+  // A device zooms out to a quarter at most, so that a page can be wider still.
+  return vertical || shown > width ? Math.max(shown, Math.ceil(cssContentSize.width)) : shown;
 }

@@ -4,6 +4,7 @@ import { findClosedRoots } from './closedRoots.ts';
 import { type Emulation, emulate, viewportOf } from './emulate.ts';
 import { expandFillingFrame } from './fillingFrame.ts';
 import { drawFrames } from './frames.ts';
+import { expandFrameset } from './frameset.ts';
 import { timed } from './metrics.ts';
 import type { LoadTime } from './navigate.ts';
 import { wholeWidth } from './pageWidth.ts';
@@ -64,11 +65,12 @@ async function perform<T>(
   const { page, world, client, metrics } = renderPage;
   const { fullPage, format, selector } = options;
   const viewport = viewportOf(options);
+  const latest = deadline - (format === 'pdf' && fullPage ? WHOLE_PDF_MS : CAPTURE_MS);
   const height = fullPage && options.device === undefined ? FULL_PAGE_WINDOW : viewport.height;
   const [requests] = await Promise.all([
     followRequests(page, client, world.frameId),
     emulate(renderPage, options, { ...viewport, height }),
-    fullPage ? keepRevealed(page) : undefined,
+    fullPage || selector !== undefined ? keepRevealed(page) : undefined,
   ]);
   await timed(metrics, 'navigate', () => load(renderPage, requests));
   await makeResponsive(renderPage);
@@ -81,20 +83,21 @@ async function perform<T>(
     await timed(metrics, 'scroll', async () => {
       await findClosedRoots(client, world);
       await expandFillingFrame(renderPage);
+      if (options.device === undefined) await expandFrameset(renderPage, { ...viewport, height });
       await scrollThrough(renderPage, requests, {
         step: height,
         ceiling: CEILING_CSS_PIXELS,
-        until: Math.min(Date.now() + SCROLL_MS, deadline - (format === 'pdf' ? WHOLE_PDF_MS : CAPTURE_MS)),
+        until: Math.min(Date.now() + SCROLL_MS, latest),
       });
       // Scrolling can have added components.
       await findClosedRoots(client, world);
-      await drawFrames(renderPage);
+      await drawFrames(renderPage, latest);
       await layOutAsWhole(world);
     });
   if (prepare || fullPage) await makeResponsive(renderPage);
   const rest = await finish(renderPage, requests);
   if (selector !== undefined && !fullPage) await findClosedRoots(client, world);
-  const box = selector === undefined ? undefined : await showSelected(world, requests, selector);
+  const box = selector === undefined ? undefined : await showSelected(renderPage, requests, selector, latest);
   const width = fullPage ? await wholeWidth(renderPage, viewport.width) : viewport.width;
   const picture = await timed(metrics, 'capture', () =>
     format === 'pdf'

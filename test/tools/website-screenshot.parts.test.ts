@@ -52,6 +52,8 @@ test.before(async () => {
   );
   otherPort = await listen(other);
   const foreign = `http://127.0.0.1:${otherPort}/`;
+  const tallFrame = (height: number) =>
+    `<iframe id=e src="http://second.test:${otherPort}/" style="display:block;border:0;width:600px;height:${height}px"></iframe>`;
   const frame = `<iframe src="${foreign}" style="display:block;border:0;width:300px;height:200px"></iframe>`;
   const cases = await Promise.all(
     CASES.map(async (name) => [`/${name}`, await casePage(`shot-${name}`)] as const),
@@ -104,6 +106,7 @@ test.before(async () => {
     '/half': page(
       `<meta name=viewport content="initial-scale=.5"><div style="height:2000px;background:linear-gradient(90deg,#ff0 700px,#0f0 700px)"></div>`,
     ),
+    '/width-2000': page('<div style="width:2000px;height:100px"></div>'),
     '/device-width': page(`<meta name=viewport content="width=device-width">${box(1500, '#ff0')}`),
     ...Object.fromEntries(Object.entries(SHELLS).map(([name, body]) => [`/shell-${name}`, page(body)])),
     ...Object.fromEntries(
@@ -111,13 +114,47 @@ test.before(async () => {
         long: `<iframe src="${foreign}" style="width:600px;height:5000px"></iframe>`,
         inner: `<iframe srcdoc='<body style="margin:0"><iframe src="${foreign}" style="border:0;width:600px;height:300px"></iframe>' style="width:600px;height:300px"></iframe>`,
         object: `<object data="${foreign}" style="width:600px;height:300px"></object>`,
+        'in-box': `<div style="width:600px;height:300px;overflow:auto">${box(100, '#00f')}<iframe src="${foreign}" style="width:600px;height:600px"></iframe></div>`,
+        many: `<iframe src="${foreign}" style="width:600px;height:200px"></iframe>`.repeat(60),
+        skipped: `<iframe src=/skipped style="width:600px;height:300px"></iframe>`,
         scaled: `<div style="width:300px;height:150px"><iframe src="${foreign}" style="transform:scale(.5);transform-origin:0 0;width:600px;height:300px"></iframe></div>`,
       }).map(([name, body]) => [
         `/frame-${name}`,
         page(`<style>iframe,object{display:block;border:0}</style>${box(2000, '#ff0')}${body}`),
       ]),
     ),
+    '/frameset-rows':
+      '<!doctype html><frameset rows="60,*" border=0><frame src=/short><frame src=/long></frameset>',
+    '/frameset-nested':
+      '<!doctype html><frameset rows="20%,80%" border=0><frame src=/short><frameset cols="25%,75%"><frame src=/short><frame src=/long></frameset></frameset>',
+    '/skipped': page(`<section style="content-visibility:auto">${box(300, '#0f0')}</section>`),
+    ...Object.fromEntries(
+      Object.entries({
+        named: '<div style="position:fixed;position-anchor:--a;top:anchor(bottom);left:anchor(left)"></div>',
+        area: '<div style="position:fixed;position-anchor:--a;position-area:bottom span-right;position-try-fallbacks:flip-block"></div>',
+        popover:
+          '<div popover id=p style="position-area:bottom span-right;border:0;padding:0;margin:0"></div><script>p.showPopover({source:b})</script>',
+      }).map(([name, placed]) => [
+        `/anchored-${name}`,
+        page(
+          `<style>b{anchor-name:--a;display:block;width:200px;height:50px;background:#00f}b~div{width:150px;height:80px;background:#f00}</style>${box(2000, '#ff0')}<b id=b></b>${placed}<style>i{display:block;height:1000px;background:#ff0}</style><i></i>`,
+        ),
+      ]),
+    ),
+    '/short': page('<body style="background:#00f">'),
     '/long': page(LONG),
+    '/green.svg': (_, response) =>
+      response
+        .setHeader('Content-Type', 'image/svg+xml')
+        .end('<svg xmlns="http://www.w3.org/2000/svg"><rect width="900" height="900" fill="#0f0"/></svg>'),
+    ...Object.fromEntries(
+      Object.entries({
+        image: `${box(5000, '#ff0')}<img loading=lazy src=/green.svg style="display:block;width:600px;height:300px">`,
+        skipped: `${box(2000, '#ff0')}<section style="content-visibility:auto;contain-intrinsic-size:auto 300px">${box(300, '#0f0')}</section>`,
+        revealed: `${box(2000, '#ff0')}<section id=s style="height:300px"></section><script>new IntersectionObserver(([e])=>{s.style.background=e.isIntersecting?'#0f0':'#f00'}).observe(s)</script>`,
+        frame: `${box(2000, '#ff0')}${tallFrame(300)}`,
+      }).map(([name, body]) => [`/tall-${name}`, page(`<div id=e>${body}</div>${box(2000, '#f00')}`)]),
+    ),
     '/filling': page('<iframe src=/long style="display:block;border:0;width:100%;height:100vh"></iframe>'),
     '/transformed': page(
       `<div style="transform:translateZ(0);height:800px;background:#f00">${BAR}</div>${LONG}`,
@@ -131,6 +168,18 @@ test.before(async () => {
     ),
     '/late-parts': page(
       `${box(3000, '#ff0')}<div id=s style="height:400px"></div><script>new IntersectionObserver(([e],o)=>{if(!e.isIntersecting)return;o.disconnect();s.attachShadow({mode:'closed'}).innerHTML=${JSON.stringify(frame + BAR)}}).observe(s)</script>`,
+    ),
+    '/in-sections': page(
+      `<main style="height:100vh;overflow:auto">${[...'abcde'].map((id) => `<section style="height:100vh;background:#f00"><p id=${id} style="width:200px;height:300px;background:#0f0"></p></section>`).join('')}</main>`,
+    ),
+    '/scaled': page(
+      `<div style="transform:scale(.5);transform-origin:0 0;width:600px;height:600px;overflow:auto"><div id=e style="width:400px;height:1000px;background:#0f0"></div></div>${box(2000, '#f00')}`,
+    ),
+    '/contained': page(
+      `<div style="contain:paint;width:200px;height:300px"><div id=e style="width:200px;height:900px;background:#0f0"></div></div>${box(2000, '#f00')}`,
+    ),
+    '/before-start': page(
+      `<div id=e style="position:absolute;left:-50px;width:250px;height:300px;background:#0f0"></div>${box(2000, '#f00')}`,
     ),
     '/hidden-part': page(
       `<div style="width:200px;height:100px;overflow:hidden"><div id=e style="width:300px;height:400px;background:#0f0"></div></div>${box(2000, '#f00')}`,
@@ -292,6 +341,43 @@ test.serial('cross-origin frames are shown whole, also in frames and objects', a
   }
 });
 
+test.serial('the frames of a frameset are shown whole', async (t) => {
+  const rows = await shoot('frameset-rows');
+  t.like(rows, { height: 3160, truncated: false });
+  t.deepEqual(
+    [30, 100, 3050, 3150].map((y) => rows.at(400, y)),
+    [BLUE, YELLOW, YELLOW, GREEN],
+  );
+  const nested = await shoot('frameset-nested');
+  t.true(Math.abs(Number(nested.height) - 3875) <= 2, `${nested.height}`);
+  t.deepEqual([nested.at(400, 700), nested.at(100, 3870), nested.at(400, 3870)], [BLUE, BLUE, GREEN]);
+});
+
+test.serial('sixty cross-origin frames are drawn', async (t) => {
+  const { at, height } = await shoot('frame-many');
+  t.is(height, 14_000);
+  t.deepEqual([at(300, 2100), at(300, 13_900)], [GREEN, GREEN]);
+});
+
+test.serial('a frame in a box that scrolls is drawn without scrolling the box', async (t) => {
+  const { at, height } = await shoot('frame-in-box');
+  t.is(height, 2300);
+  t.deepEqual([at(300, 2050), at(300, 2150)], [BLUE, GREEN]);
+});
+
+test.serial('a frame renders what it would render in the viewport', async (t) => {
+  const { at } = await shoot('frame-skipped');
+  t.is(at(300, 2100), GREEN);
+});
+
+test.serial('an element that is placed at another one is shown there', async (t) => {
+  for (const name of ['named', 'area', 'popover']) {
+    const { at, height } = await shoot(`anchored-${name}`);
+    t.is(height, 3050, name);
+    t.deepEqual([at(50, 1990), at(50, 2025), at(50, 2090)], [YELLOW, BLUE, '255,0,0'], name);
+  }
+});
+
 test.serial('a frame that fills the viewport is shown whole', async (t) => {
   const { at, ...result } = await shoot('filling');
   t.like(result, { height: 3100, truncated: false });
@@ -352,6 +438,8 @@ test.serial('a page that a device shows zoomed out is as wide as its layout', as
   t.like(half, { width: 2340, height: 6000 });
   t.deepEqual([half.at(2000, 5990), half.at(2330, 5990)], [YELLOW, GREEN]);
   t.like(await shoot('device-width', { device }), { width: 1170, height: 4500 });
+  // The device zooms out to a quarter, at which it is 1,560 px wide.
+  t.like(await shoot('width-2000', { device }), { width: 6000 });
   const pdf = await tool.call(
     { url: `${site.origin}/width-980`, device, fullPage: true, format: 'pdf' },
     { egress: site.guard(), resource },
@@ -375,9 +463,29 @@ test.serial('a selected element shows nothing but itself', async (t) => {
     ['drawing', 1500],
     ['below-popover', 1500],
     ['escapes', 300],
+    ['in-sections', 300],
+    ['scaled', 500],
+    ['contained', 300],
+    ['before-start', 300],
   ] as const) {
     const { at, ...size } = await shoot(path, { selector: '#e', fullPage: false });
     t.like(size, { width: 200, height }, path);
     for (const y of [0, 99, height - 1]) t.is(at(100, y), GREEN, `${path} ${y}`);
   }
 });
+
+test.serial(
+  'a selected element that is higher than the viewport is shown with all that it contains',
+  async (t) => {
+    for (const [name, height] of [
+      ['image', 5300],
+      ['skipped', 2300],
+      ['revealed', 2300],
+      ['frame', 2300],
+    ] as const) {
+      const { at, ...size } = await shoot(`tall-${name}`, { selector: '#e', fullPage: false, height: 600 });
+      t.like(size, { width: 800, height }, name);
+      t.deepEqual([at(300, 10), at(300, height - 150)], [YELLOW, GREEN], name);
+    }
+  },
+);

@@ -76,18 +76,18 @@ export function shownPartOf(element: Element): { left: number; top: number; righ
     if (outer instanceof SVGElement && !(outer instanceof SVGSVGElement && outer.ownerSVGElement === null))
       continue;
     const style = getComputedStyle(outer);
-    const isAnchor =
-      style.transform !== 'none' || style.filter !== 'none' || /paint|strict|content/.test(style.contain);
+    const isClip = /paint|strict|content/.test(style.contain);
+    const isAnchor = style.transform !== 'none' || style.filter !== 'none' || isClip;
     const isContaining =
       position === 'fixed' ? isAnchor : position !== 'absolute' || isAnchor || style.position !== 'static';
     if (!isContaining) continue;
     position = style.position;
     const box = outer.getBoundingClientRect();
-    if (style.overflowX !== 'visible') {
+    if (isClip || style.overflowX !== 'visible') {
       left = Math.max(left, box.left + outer.clientLeft);
       right = Math.min(right, box.left + outer.clientLeft + outer.clientWidth);
     }
-    if (style.overflowY !== 'visible') {
+    if (isClip || style.overflowY !== 'visible') {
       top = Math.max(top, box.top + outer.clientTop);
       bottom = Math.min(bottom, box.top + outer.clientTop + outer.clientHeight);
     }

@@ -94,9 +94,15 @@ export async function showFrame(mark: string, index: number, from: number): Prom
   const inset = Number.parseFloat(paddingTop) + Number.parseFloat(paddingBottom);
   const whole = (frame.clientHeight - inset) * ratio;
   const height = Math.min(whole - from, Math.floor(innerHeight / 2));
-  frame.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
   const topOf = () => frame.getBoundingClientRect().top + above + from;
-  if (height < whole) scrollBy({ top: topOf() - (innerHeight - height) / 2, behavior: 'instant' });
+  const box = frame.getBoundingClientRect();
+  const isBeside = box.left < 0 || box.right > innerWidth;
+  // Only the page is scrolled: what a box around the frame hides of it stays hidden.
+  scrollBy({
+    left: isBeside ? box.left - (innerWidth - box.width) / 2 : 0,
+    top: topOf() - (innerHeight - height) / 2,
+    behavior: 'instant',
+  });
   // Gives the scrolled-to frame three animation frames to paint.
   for (let count = 0; count < 3; count++) await new Promise((resolve) => requestAnimationFrame(resolve));
   return {
@@ -140,6 +146,8 @@ export async function replaceFrame(
   const style = getComputedStyle(frame);
   for (const property of style)
     canvas.style.setProperty(property, style.getPropertyValue(property), 'important');
+  for (const name of frame.getAttributeNames())
+    if (name.startsWith('data-')) canvas.setAttribute(name, frame.getAttribute(name) ?? '');
   // An animation of the replaced frame would start again on the canvas.
   for (const property of ['animation', 'transition']) canvas.style.setProperty(property, 'none', 'important');
   frame.replaceWith(canvas);

@@ -22,8 +22,12 @@ export function scrollToSelected(selector: string): void {
   const all = elementsAround(selected);
   const around = all.slice(0, all.indexOf(document.body));
   const { width, height } = selected.getBoundingClientRect();
-  const isSmaller = (element: HTMLElement) =>
-    element.clientHeight < height - 1 || element.clientWidth < width - 1;
+  const isSmaller = (element: HTMLElement) => {
+    // A transform can show the element larger or smaller.
+    const box = element.getBoundingClientRect();
+    const [x, y] = [box.width / element.offsetWidth, box.height / element.offsetHeight];
+    return element.clientHeight * y < height - 1 || element.clientWidth * x < width - 1;
+  };
   const scrolls = (element: HTMLElement) => /auto|scroll|overlay/.test(getComputedStyle(element).overflow);
   if (around.some((element) => isSmaller(element) && scrolls(element))) {
     const meets = (
@@ -68,6 +72,29 @@ export function scrollToSelected(selector: string): void {
   selected.scrollIntoView({ block: 'center', behavior: 'instant' });
 }
 
+/** Attribute of the selected element if it is higher than the viewport. */
+export const SELECTED = 'data-capture-selected';
+
+/** Sets the attribute `mark` on the first element that matches the CSS selector if it is higher than the viewport. */
+export function markTall(selector: string, mark: string): boolean {
+  const selected = document.querySelector(selector);
+  if (selected === null || selected.getBoundingClientRect().height <= innerHeight) return false;
+  selected.setAttribute(mark, '');
+  return true;
+}
+
+/** Scrolls over the marked element, one viewport at a time, so that its lazy content loads. */
+export async function scrollOver(mark: string, longestMs: number): Promise<void> {
+  const until = performance.now() + longestMs;
+  for (let at = 0; performance.now() < until; at += innerHeight) {
+    const box = document.querySelector(`[${mark}]`)?.getBoundingClientRect();
+    if (box === undefined || at >= box.height) return;
+    scrollBy({ top: box.top + at, behavior: 'instant' });
+    // Intersection observers are notified at the end of an animation frame, so wait for two of them.
+    for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+}
+
 /** A rectangle of the page in CSS pixels, relative to the top left corner of the viewport. */
 export interface Box {
   x: number;
@@ -93,6 +120,9 @@ export function isolateSelected(selector: string): Box | null {
     if (mayCover) element.style.setProperty('visibility', 'hidden', 'important');
   }
   const { left, top, right, bottom } = shownPartOf(selected);
-  const [x, y] = [Math.floor(left), Math.floor(top)];
+  const isLeftToRight = getComputedStyle(document.documentElement).direction === 'ltr';
+  // What lies before the start of the page is never shown.
+  const x = Math.floor(isLeftToRight ? Math.max(left, -scrollX) : left);
+  const y = Math.floor(Math.max(top, -scrollY));
   return { x, y, width: Math.ceil(right) - x, height: Math.ceil(bottom) - y };
 }

@@ -48,15 +48,23 @@ export async function waitUntilPainted(fontsMs: number): Promise<void> {
 }
 
 /**
- * Loads lazy images and frames, and renders elements with `content-visibility: auto`, because a capture far below the
- * viewport would show them empty. Sets the property in the `style` of each element, which a content security policy
+ * Loads lazy images and frames, and renders elements with `content-visibility: auto`, also in frames of the same origin,
+ * because a capture far below the viewport would show them empty. Sets the property in the `style` of each element, which a content security policy
  * does not block. Elements with `content-visibility: hidden` stay hidden.
  */
 export function loadLazyContent(): void {
-  for (const element of elementsBelow(document)) {
-    const waits = element instanceof HTMLImageElement || element instanceof HTMLIFrameElement;
-    if (waits && element.loading === 'lazy') element.loading = 'eager';
-    if (getComputedStyle(element).contentVisibility === 'auto')
-      element.style.setProperty('content-visibility', 'visible', 'important');
-  }
+  // The nodes of frames are instances of other classes.
+  const isDocument = (value: unknown): value is Document =>
+    typeof value === 'object' && value !== null && Reflect.get(value, 'nodeType') === Node.DOCUMENT_NODE;
+  const loadIn = (content: Document): void => {
+    for (const element of elementsBelow(content)) {
+      if (element.matches('img, iframe') && /^lazy$/i.test(element.getAttribute('loading') ?? ''))
+        element.setAttribute('loading', 'eager');
+      if (getComputedStyle(element).contentVisibility === 'auto')
+        element.style.setProperty('content-visibility', 'visible', 'important');
+      const inner: unknown = Reflect.get(element, 'contentDocument');
+      if (isDocument(inner)) loadIn(inner);
+    }
+  };
+  loadIn(document);
 }

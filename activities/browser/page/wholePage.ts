@@ -59,9 +59,19 @@ export function placeFixedElements(): void {
     );
   const fixed: { element: HTMLElement; box: DOMRect }[] = [];
   for (const element of elementsBelow(root)) {
-    const { position, bottom } = getComputedStyle(element);
+    const style = getComputedStyle(element);
+    const { position, bottom } = style;
+    // An element that is placed at another one scrolls with it, and is hidden while that one is outside the viewport.
+    const isAnchored =
+      style.getPropertyValue('position-anchor').startsWith('--') ||
+      !['', 'none'].includes(style.getPropertyValue('position-area'));
+    if (isAnchored) {
+      set(element, 'position-visibility', 'always');
+      // A fallback fits into the viewport as it is now.
+      if (element.getBoundingClientRect().top >= innerHeight) set(element, 'position-try-fallbacks', 'none');
+    }
     if (position === 'sticky' && bottom !== 'auto' && !isInScroller(element)) set(element, 'bottom', 'auto');
-    if (position !== 'fixed') continue;
+    if (position !== 'fixed' || isAnchored) continue;
     const box = element.getBoundingClientRect();
     if (box.width > 0 && box.height > 0) fixed.push({ element, box });
   }
