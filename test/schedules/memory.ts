@@ -148,8 +148,8 @@ class Table {
     return { matchedCount: rows.length };
   }
 
-  async bulkWrite(operations: readonly { updateOne: { filter: Row; update: Row } }[]): Promise<void> {
-    for (const { updateOne } of operations) this.#changeOne(updateOne.filter, updateOne.update, false);
+  async bulkWrite(operations: readonly { updateMany: { filter: Row; update: Row } }[]): Promise<void> {
+    for (const { updateMany } of operations) await this.updateMany(updateMany.filter, updateMany.update);
   }
 
   async insertOne(document: Row): Promise<void> {

@@ -13,6 +13,7 @@ const STRICTNESS: Partial<Record<(typeof PAGE_TYPES)[number], number>> = {
 };
 /** Parts of a text that can be short or full of links. */
 const STRUCTURE = /^(?:h[1-6]|p|pre|li|d[td]|t[dh]|blockquote)$/;
+const LIST = /^(?:[uod]l)$/;
 /** How many elements around a block are searched for such a part. */
 const LEVELS = 4;
 
@@ -20,6 +21,26 @@ function isStructure(box: Box): boolean {
   for (let at: Box | null = box, level = 0; at !== null && level < LEVELS; at = at.parent, level++)
     if (STRUCTURE.test(at.element.name)) return true;
   return false;
+}
+
+/** Returns the list that contains a block; null if there is none near. */
+function listOf(box: Box): Box | null {
+  for (let at: Box | null = box, level = 0; at !== null && level < LEVELS; at = at.parent, level++)
+    if (LIST.test(at.element.name)) return at;
+  return null;
+}
+
+/** Returns the blocks of lists of which at least half of the blocks are among the given ones. */
+function wholeLists(blocks: readonly Block[], given: readonly number[]): number[] {
+  const counts = new Map<Box, number>();
+  for (const index of given) {
+    const box = blocks[index]?.box;
+    const list = box === undefined ? null : listOf(box);
+    if (list !== null) counts.set(list, (counts.get(list) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([{ start, end }, count]) =>
+    2 * count >= end - start ? Array.from({ length: end - start }, (_, at) => start + at) : [],
+  );
 }
 
 function isHeadline(box: Box | null): boolean {
@@ -86,7 +107,7 @@ export function chooseForType(
     ([least, most], index) => [Math.min(least, index), Math.max(most, index)],
     [blocks.length, -1],
   );
-  for (const index of probable) {
+  for (const index of [...probable, ...wholeLists(blocks, probable)]) {
     const box = blocks[index]?.box;
     if (box !== undefined && index > first && index < last && isStructure(box)) chosen.add(index);
   }
