@@ -8,7 +8,7 @@ import { createReader } from '../../egress/http1/reader.ts';
 import { splitRecords } from '../../egress/tlsRecords.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
-import { codeOf, guardFor, listen } from '../helpers/egress.ts';
+import { closing, codeOf, guardFor, listen } from '../helpers/egress.ts';
 import { loadTool } from '../helpers/tool.ts';
 
 const tool = await loadTool('http-request');
@@ -18,15 +18,7 @@ const certificate = await makeCertificate(['IP:127.0.0.1']);
 const SIZE = 300_000;
 
 async function started(t: ExecutionContext, server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-  });
-  t.teardown(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
+  closing(t, server);
   return listen(server);
 }
 

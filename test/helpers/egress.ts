@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect, type Server } from 'node:net';
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import type { Dial } from '../../egress/connect.ts';
 import { createGuard, type Guard, type GuardOptions } from '../../egress/guard.ts';
@@ -39,6 +39,19 @@ export async function listen(server: Server): Promise<number> {
   const address: AddressInfo | string | null = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
+}
+
+/** Ends a server and its connections with the test. */
+export function closing(t: ExecutionContext, server: Server): void {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
 }
 
 /** Returns a guard that resolves no names and allows one loopback port and all public addresses. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -10,7 +10,7 @@ import { createGuard, type Guard } from '../../egress/guard.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
 import { type Certificate, issueCertificate } from '../helpers/certificates.ts';
-import { guardFor, listen, stubNetwork } from '../helpers/egress.ts';
+import { closing, guardFor, listen, stubNetwork } from '../helpers/egress.ts';
 import { startRaw } from '../helpers/http.ts';
 import { loadTool } from '../helpers/tool.ts';
 
@@ -20,18 +20,6 @@ const authority = await issueCertificate({ subject: '/CN=Test CA', issuer: null,
 const own = await issueCertificate({ subject: '/', names: ['IP.1=127.0.0.1'], issuer: authority });
 
 type Fields = Record<string, unknown>;
-
-function closing(t: ExecutionContext, server: Server): void {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-  });
-  t.teardown(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-}
 
 const secureGuard = (port: number): Guard =>
   createGuard({
