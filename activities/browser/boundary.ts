@@ -40,7 +40,7 @@ const BROWSER_UID = 61_321;
 /** Size limit of the tmpfs that holds a browser's profile. */
 const PROFILE_BYTES = 1_000_000_000;
 
-const RELAY = fileURLToPath(new URL('../../egress/relay.ts', import.meta.url));
+const RELAY = fileURLToPath(new URL('../../egress/relay.mjs', import.meta.url));
 /** Whether the worker runs as root. Chromium then runs as another user. */
 export const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);

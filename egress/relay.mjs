@@ -1,14 +1,16 @@
 /**
- * A separate program: `relay.ts <socket> <command> [argument …]`. It runs in a network namespace that has only
+ * A separate program: `relay.mjs <socket> <command> [argument …]`. It runs in a network namespace that has only
  * loopback, forwards connections from a port of 127.0.0.1 to a Unix socket, and starts the command with
  * `--proxy-server=` set to that port. It exits when the command exits, with the same exit code.
+ *
+ * It is JavaScript, because each browser has one: with types to remove, Node.js takes 29 MB instead of 15 for it.
  */
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 
 const [socketPath, command, ...args] = process.argv.slice(2);
 if (socketPath === undefined || command === undefined)
-  throw new Error('relay.ts <socket> <command> [argument …]');
+  throw new Error('relay.mjs <socket> <command> [argument …]');
 
 const server = createServer((near) => {
   const far = connect(socketPath);
