@@ -31,7 +31,7 @@ const percentDecode = (text: string): string =>
   );
 
 /**
- * What scripts read, and no element is named by: routes of an application that runs in the page, such as `#/users`, `#!users` or
+ * Matches fragments that scripts read, and that are no names of elements: routes of an application, such as `#/users`, `#!users` or
  * `#users/1`, parameters such as `#tab=files`, and lines of a file, `#L10-L20`.
  */
 const FOR_SCRIPTS = /^!|[/?=]|^L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?$/;

@@ -50,7 +50,7 @@ interface Page {
   markdown: string;
   /** The body, for the other programs. */
   html: string;
-  /** What the page shows, all of its text, and all that is not in a control, without white space. */
+  /** Three texts of the page without white space: the visible one, the whole one, and the whole one without form controls. */
   texts: readonly string[];
 }
 

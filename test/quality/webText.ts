@@ -33,7 +33,7 @@ const SURE = 0.9;
 const GOOD = 0.8;
 /** Into how many parts pages are divided by their domains, as activities/html/content/prepare.py does. */
 const PARTS = 5;
-/** What models found of pages on whose domains they were not trained. */
+/** File with the results of cross-validation. */
 const UNSEEN = 'webTextUnseen.json';
 
 interface Page {
@@ -60,7 +60,7 @@ function wordF1(wanted: string, made: string): number {
   return (2 * both) / (a.length + b.length);
 }
 
-/** What is kept of cross-validation. */
+/** Results of cross-validation: each page was read by a model that was not trained on its domain. */
 interface Unseen {
   /** F1 of all pages, then by `PAGE_TYPES`. */
   scores: number[];

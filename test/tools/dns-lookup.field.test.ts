@@ -247,7 +247,7 @@ for (const [code, extended, detail] of FAILURES)
     t.is(error?.detail, `The DNS servers gave no usable answer for this name: ${detail}.`);
   });
 
-test('a name that a name server blocks is told from one that does not exist', async (t) => {
+test('the error of a blocked name says that the name server blocks it; that of a missing name does not', async (t) => {
   const server = await startDns((query) => {
     const response = reply(query, [], { code: 'NXDOMAIN' });
     return query.question.name.toLowerCase() === 'absent.test'

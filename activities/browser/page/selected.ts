@@ -121,7 +121,7 @@ export function isolateSelected(selector: string): Box | null {
   }
   const { left, top, right, bottom } = shownPartOf(selected);
   const isLeftToRight = getComputedStyle(document.documentElement).direction === 'ltr';
-  // What lies before the start of the page is never shown.
+  // Browsers cannot scroll to content left of or above the start of the page, so it is left out.
   const x = Math.floor(isLeftToRight ? Math.max(left, -scrollX) : left);
   const y = Math.floor(Math.max(top, -scrollY));
   return { x, y, width: Math.ceil(right) - x, height: Math.ceil(bottom) - y };

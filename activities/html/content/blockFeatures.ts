@@ -486,7 +486,7 @@ export function describeBlocks(
     groupStart[around] ??= outer.start;
   }
   const largestGroup = groupWords.reduce((most, words) => Math.max(most, words ?? 0), 1);
-  /** What the text before the first entry of a group says. */
+  /** Returns the phrases of the block before the first entry of a group, such as "related articles". */
   const leadOf = (group: number | undefined): readonly number[] | undefined =>
     texts[(groupStart[group ?? 0] ?? 0) - 1]?.phrases;
   const up1 = new Int32Array(last);

@@ -21,7 +21,7 @@ const MATH: Options = {
   ],
 };
 
-/** What follows the `&` of a character reference, or may begin one at the end of a text. */
+/** Regular expression for the rest of a character reference after its `&`. At the end of a text, the `;` can be in the next one. */
 const REFERENCE = '#?[A-Za-z0-9]*(?:;|$)';
 /** The serializer escapes each `&` before a letter, as in R&D and in URLs. */
 const AMPERSANDS: Options = {
@@ -35,7 +35,10 @@ const AMPERSANDS: Options = {
   },
 };
 
-/** What is escaped in a bare URL, or ends it; then the backslash would belong to the URL, and not escape. */
+/**
+ * Regular expression for a bare URL with a character that the serializer escapes. GitHub would read the backslash as part of the
+ * URL, so the URL must be no link.
+ */
 const IN_URL = `(?=[^ \\t\\n<]*(?:[\\\\*\\[~\`$!<]|\\]\\(|#(?:\\n|$)|&${REFERENCE}|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])))`;
 /** Parts of links, in which URLs are no links of their own. */
 const IN_LINK: Unsafe['notInConstruct'] = ['autolink', 'destinationLiteral', 'destinationRaw', 'label'];

@@ -361,7 +361,7 @@ export function createTreeReader({
         if (item !== null) add(item);
         continue;
       }
-      // What is directly inside a list, such as a list, belongs to the item before it.
+      // Content directly inside a list, such as another list, belongs to the item before it.
       const nested = blocks(flow([child], state));
       if (nested.length === 0) continue;
       const before = made.at(-1)?.children.at(-1);
@@ -657,7 +657,7 @@ function joinSpaces(nodes: readonly PhrasingContent[]): PhrasingContent[] {
       if (value === '') continue;
       endsInSpace = value.endsWith(' ');
       const last = made.at(-1);
-      // What must be escaped depends on the characters beside it.
+      // Adjacent texts become one node, because the serializer looks at the characters beside one that it may escape.
       if (last?.type === 'text' && last.value.length + value.length <= MAX_TEXT) last.value += value;
       else made.push({ type: 'text', value });
       continue;

@@ -35,7 +35,7 @@ function* runsOf(word: Buffer, plc: Buffer, entryBytes: 1 | 13) {
   }
 }
 
-/** Returns what is known of characters from their style, by its number (STSH). A style has all that the one has on which it is based. */
+/** Returns the flags of each style, by its number (STSH). A style inherits the flags of the style on which it is based. */
 function readStyles(sheet: Buffer, symbols: ReadonlySet<number>): number[] {
   const styles: { known: number; base: number }[] = [];
   const count = sheet.length < 6 ? 0 : sheet.readUInt16LE(2);
@@ -68,7 +68,7 @@ function readStyles(sheet: Buffer, symbols: ReadonlySet<number>): number[] {
   });
 }
 
-/** Returns what is known of the characters, at the bytes of the document stream at which they begin. */
+/** Returns the flags of all characters, by the offset of the character in the document stream. */
 export function readKnown(word: Buffer, part: TablePart): Uint8Array {
   const known = new Uint8Array(word.length);
   const symbols = symbolFonts(part(PLACES.fonts));

@@ -7,7 +7,7 @@ const ENDS = '\r\x07\x0c\x0e';
 const SPACES = '\x02\x0b\t';
 const HYPHEN = '\x1e';
 
-/** Characters in their order, and what is known of each. */
+/** Characters in their order, and the flags of each (`properties.ts`). */
 export interface Characters {
   text: string;
   known: Uint8Array;

@@ -17,7 +17,10 @@ const OPERANDS = [1, 1, 2, 4, 2, 2, 0, 3];
 const SYMBOL_CHARSET = 2;
 const FONT_NAME = 40;
 
-/** What is known of a character: whether it is not shown or is a symbol, whether its paragraph or row can be cut off, and where it is. */
+/**
+ * Flags of a character: it is hidden or a symbol (`HIDDEN`), its paragraph or row can be cut off (`CUT`), it is in a cell (`CELL`), or it is
+ * in the paragraph that ends a row (`ROW_END`).
+ */
 export const HIDDEN = 1;
 export const CUT = 2;
 export const CELL = 4;
@@ -55,7 +58,7 @@ function hasContinued(operand: Buffer): boolean {
   return false;
 }
 
-/** Returns what is known of the characters of a paragraph or row from its properties. */
+/** Returns the flags that the properties of a paragraph or row give its characters. */
 export function ofParagraph(properties: Buffer): number {
   let known = 0;
   for (const [name, operand] of propertiesOf(properties)) {
@@ -72,7 +75,7 @@ export function ofParagraph(properties: Buffer): number {
   return known;
 }
 
-/** Returns what is known of characters from their properties. @param styles what is known from styles, by their numbers */
+/** Returns the flags that properties of characters give. @param styles flags of character styles, by their numbers */
 export function ofCharacters(
   properties: Buffer,
   symbols: ReadonlySet<number>,
