@@ -17,19 +17,25 @@ export interface LoopDelay {
 const RESOLUTION_MS = 2;
 const folder = process.env.BENCH_LOOP_DIR;
 
-// The benchmark loads this module into the processes of the service with --import. On SIGUSR2 a process writes its
-// histogram to <folder>/<pid> and resets it.
+// The benchmark loads this module into the processes of the service with --import. On SIGUSR2 a process begins to measure; on the
+// next one it ends and writes its histogram to <folder>/<pid>. Its timer would slow down everything that is measured beside it.
 if (isMainThread && folder !== undefined) {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delay.enable();
   const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
+  let isMeasuring = false;
   process.on('SIGUSR2', () => {
+    isMeasuring = !isMeasuring;
+    if (isMeasuring) {
+      delay.reset();
+      delay.enable();
+      return;
+    }
+    delay.disable();
     const recorded: LoopDelay = {
       p50: late(delay.percentile(50)),
       p99: late(delay.percentile(99)),
       max: late(delay.max),
     };
     writeFileSync(join(folder, String(process.pid)), JSON.stringify(recorded));
-    delay.reset();
   });
 }

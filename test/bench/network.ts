@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
+import { MEMORY_VARIABLES } from '../../dev/memoryVariables.ts';
 import { createGuard } from '../../egress/guard.ts';
 import { createResolver } from '../../egress/resolver.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -71,7 +72,7 @@ export async function startTarget(): Promise<NetworkTarget> {
   return {
     env: {
       EGRESS_ALLOW: `127.0.0.1:${port}`,
-      NODE_OPTIONS: `--import=${fileURLToPath(new URL('./eventLoop.ts', import.meta.url))}`,
+      NODE_OPTIONS: `${MEMORY_VARIABLES.NODE_OPTIONS} --import=${fileURLToPath(new URL('./eventLoop.ts', import.meta.url))}`,
       BENCH_LOOP_DIR: folder,
     },
     url: `http://127.0.0.1:${port}`,
@@ -112,6 +113,7 @@ async function benchHttp(
   return { targetMs, bare, empty, call: whole, ratio: (whole - empty) / bare };
 }
 
+/** Ends the measurement of a process's event loop and returns its result. */
 async function readLoop(pid: number, folder: string): Promise<LoopDelay> {
   const path = join(folder, String(pid));
   rmSync(path, { force: true });
@@ -138,7 +140,7 @@ async function benchScrapes(stack: Stack, { url, folder }: NetworkTarget, scrape
     if (response.status === 200) answered += 1;
   };
   await scrape();
-  await readLoop(pid, folder);
+  process.kill(pid, 'SIGUSR2');
   answered = 0;
   const { perSecond } = await measure(scrapes, scrapes, scrape);
   return { ...(await readLoop(pid, folder)), answered, seconds: scrapes / perSecond };

@@ -1,4 +1,0 @@
-import { run } from '../../dev/bootstrap.mjs';
-
-const [script, ...args] = process.argv.slice(2);
-await run(`test/containers/${script}`, args);
