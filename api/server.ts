@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { openCore } from '../platform/core.ts';
+import { reportReady } from '../platform/reportReady.ts';
 import { runMain } from '../platform/runMain.ts';
 import { createApp } from './app.ts';
 import { createApiCore } from './core.ts';
@@ -19,7 +20,7 @@ async function main(): Promise<void> {
   app.start(baseUrl);
   const { internalUrl } = internal;
   core.log.info({ baseUrl, internalUrl }, 'listening');
-  process.send?.({ type: 'ready', baseUrl, internalUrl });
+  reportReady({ baseUrl, internalUrl });
   if (!core.stopping.aborted) await once(core.stopping, 'abort');
   core.log.info('draining');
 }

@@ -4,6 +4,7 @@ import { createInternalServer } from '../platform/internalServer.ts';
 import { drain, listen } from '../platform/listen.ts';
 import { observeReadiness } from '../platform/metricsRegistry.ts';
 import { createReadiness } from '../platform/readiness.ts';
+import { reportReady } from '../platform/reportReady.ts';
 import { dataConverter } from '../platform/temporal/temporal.ts';
 import { throwTemporalFailures } from '../platform/temporal/temporalFailures.ts';
 import { traceActivities, traceSinks } from '../platform/temporal/temporalTracing.ts';
@@ -98,7 +99,7 @@ export async function runWorkers(
     await build?.makeCurrent(stopping);
     isReady = true;
     log.info({ queue: options.taskQueue, internalUrl }, 'worker is ready');
-    process.send?.({ type: 'ready' });
+    reportReady();
   } catch (error) {
     shutDown();
     await running;

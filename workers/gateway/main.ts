@@ -14,6 +14,7 @@ import { createInternalServer } from '../../platform/internalServer.ts';
 import { drain, isWildcard, listen } from '../../platform/listen.ts';
 import { observeReadiness } from '../../platform/metricsRegistry.ts';
 import { createReadiness } from '../../platform/readiness.ts';
+import { reportReady } from '../../platform/reportReady.ts';
 import { runMain } from '../../platform/runMain.ts';
 import { temporalServer } from '../../platform/temporal/temporal.ts';
 import { EnvError } from '../../schemas/env.ts';
@@ -111,7 +112,7 @@ async function main(): Promise<void> {
   await startListening(targets.server, env.HOST, env.GATEWAY_PORT);
   await startListening(gate.server, env.HOST, env.GATEWAY_TEMPORAL_PORT);
   log.info({ internalUrl }, 'gateway is ready');
-  process.send?.({ type: 'ready' });
+  reportReady();
   if (!stopping.aborted) await once(stopping, 'abort');
 }
 
