@@ -97,6 +97,22 @@ export async function testImages(client: Client): Promise<void> {
     },
   );
 
+  await step('no process removes types from a module when it starts', async () => {
+    for (const service of Object.keys(SIZES)) {
+      const { Cmd: command } = recordAt(await inspect('image', 'inspect', image(service)), 'Config');
+      // Without its configuration, a process ends after it has loaded its modules.
+      const shell = ['sh', '-c', '"$@" 2>&1; true', 'sh', ...strings(command)];
+      const output = await client.docker(
+        ...['run', '--rm', '--network', 'none', '--env', 'NODE_DEBUG_NATIVE=COMPILE_CACHE'],
+        ...['--entrypoint', 'env', image(service), ...shell],
+      );
+      const loads = [...output.matchAll(/for StrippedTypeScript file:(\S+?)\.\.\.(.*)/g)];
+      const missed = loads.filter(([, , result = '']) => !result.includes('success')).map(([, path]) => path);
+      assert.ok(loads.length > 20, `${service}: ${loads.length} modules\n${output.slice(0, 1000)}`);
+      assert.deepEqual(missed, [], service);
+    }
+  });
+
   await step('every image has at most its size', async () => {
     const sizes: string[] = [];
     for (const [service, limit] of Object.entries(SIZES)) {
