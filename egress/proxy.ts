@@ -6,11 +6,12 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../schemas/errors.ts';
 import { type Limits, startClock } from './clock.ts';
 import { HEADER_BYTES } from './limits.ts';
+import type { NamespacePort } from './namespacePort.ts';
 import { nextResponse } from './nextResponse.ts';
 
 export interface ProxyOptions extends Limits {
-  /** Path of a Unix socket to listen on. Default: a free port of 127.0.0.1. */
-  path?: string;
+  /** The port whose connections the proxy takes. Default: a free port of 127.0.0.1, which it opens. */
+  entry?: NamespacePort;
   /** Maximum number of concurrent outbound connections. */
   tunnels: number;
   /** Maximum number of bytes received over all connections together; the proxy closes when they exceed it. */
@@ -24,7 +25,7 @@ export interface ProxyOptions extends Limits {
  * runs until `close`, its deadline or its byte limit.
  */
 export interface FilteringProxy extends Disposable {
-  /** The TCP port of the proxy; 0 when it listens on a Unix socket. */
+  /** The TCP port of the proxy; 0 when it takes the connections of another one. */
   port: number;
   /** Resolves when the program has asked for its first connection. */
   contacted: Promise<void>;
@@ -85,10 +86,12 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
   let tunnels = 0;
   let waiting = 0;
   let left = options.bytes;
+  const attached = options.entry?.attach((socket) => server.emit('connection', socket));
 
   const close = (): void => {
     clock[Symbol.dispose]();
     closing.abort();
+    attached?.[Symbol.dispose]();
     server.close();
     for (const socket of sockets) socket.destroy();
   };
@@ -193,18 +196,22 @@ export async function startProxy(open: Open, options: ProxyOptions): Promise<Fil
     }
   }
 
+  async function startListening(): Promise<void> {
+    server.listen({ host: '127.0.0.1', port: 0 });
+    try {
+      await once(server, 'listening', { signal: clock.signal });
+    } catch (error) {
+      close();
+      options.signal.throwIfAborted();
+      throw clock.signal.aborted ? new ServiceError('deadline_exceeded', { cause: error }) : error;
+    }
+  }
+
   server.on('connection', own);
   server.on('connect', (request, socket, first) => void tunnel(request, socket, first));
   server.on('request', (incoming, outgoing) => void forward(incoming, outgoing));
   clock.onEnd(close);
-  server.listen(options.path === undefined ? { host: '127.0.0.1', port: 0 } : { path: options.path });
-  try {
-    await once(server, 'listening', { signal: clock.signal });
-  } catch (error) {
-    close();
-    options.signal.throwIfAborted();
-    throw clock.signal.aborted ? new ServiceError('deadline_exceeded', { cause: error }) : error;
-  }
+  if (attached === undefined) await startListening();
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,

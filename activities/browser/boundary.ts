@@ -1,5 +1,5 @@
 import { chown, mkdir } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { LISTEN_IN_NAMESPACE } from '../../egress/namespacePort.ts';
 
 /** How a browser is isolated from the network, the files and the other processes of the machine. */
 export interface Boundary {
@@ -40,7 +40,6 @@ const BROWSER_UID = 61_321;
 /** Size limit of the tmpfs that holds a browser's profile. */
 const PROFILE_BYTES = 1_000_000_000;
 
-const RELAY = fileURLToPath(new URL('../../egress/relay.mjs', import.meta.url));
 /** Whether the worker runs as root. Chromium then runs as another user. */
 export const isRoot = process.getuid?.() === 0;
 const owner = isRoot ? BROWSER_UID : (process.getuid?.() ?? 0);
@@ -91,26 +90,35 @@ function namespaceCommand(namespace: Boundary['namespace'], profile: string): st
   return [...UNSHARE, ...tree, ...shell(MOUNT_PROFILE, RAISE_LOOPBACK, '"$@"; exit $?')];
 }
 
+/** File descriptor of the IPC channel: the worker's pipes for the DevTools protocol are 3 and 4. */
+const CHANNEL = 5;
+/**
+ * Opens the port of the proxy in the namespace, and then replaces itself by the rest of the arguments, which get the port. They do
+ * not inherit the IPC channel, through which the listening socket went to the worker.
+ */
+const WITH_PROXY = `port=$("$0" "$1") && shift && unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE && exec "$@" --proxy-server="http://127.0.0.1:$port" ${CHANNEL}>&-`;
+
 interface ChromiumCommand {
-  /** Unix socket of the proxy, which is the only way to the network at every isolation level. */
-  socket: string;
   /** The profile folder that `makeProfile` created. */
   profile: string;
   chromium: string;
   flags: readonly string[];
 }
 
-/** Returns the command line that starts Chromium with the isolation of `boundary`. */
-export function confine(boundary: Boundary, { socket, profile, chromium, flags }: ChromiumCommand): string[] {
+/**
+ * Returns the command line that starts Chromium with the isolation of `boundary`. The proxy behind the port that
+ * `receivePort` gets from it is the only way to the network at every isolation level.
+ */
+export function confine(boundary: Boundary, { profile, chromium, flags }: ChromiumCommand): string[] {
   const sandbox = boundary.sandbox ? [] : ['--no-sandbox'];
   const browser = [...DROP_PRIVILEGES, chromium, ...flags, ...sandbox];
-  const relayed = [process.execPath, RELAY, socket, ...browser];
   return [
     ...LOW_PRIORITY,
     ...DIE_WITH_PARENT,
     ...WITHOUT_CORE,
     ...namespaceCommand(boundary.namespace, profile),
-    ...relayed,
+    ...['sh', '-c', WITH_PROXY, ...LISTEN_IN_NAMESPACE],
+    ...browser,
   ];
 }
 

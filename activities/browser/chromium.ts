@@ -1,8 +1,14 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { Duplex } from 'node:stream';
 import puppeteer, { type Browser } from 'puppeteer';
+import { type NamespacePort, receivePort } from '../../egress/namespacePort.ts';
+import { untilAborted } from '../../platform/untilAborted.ts';
 import { programVariables } from '../runtime/programs.ts';
 import { type Boundary, confine, makeProfile } from './boundary.ts';
+import { DevtoolsPipe } from './devtoolsPipe.ts';
 import { chromiumFlags, type Renderer } from './flags.ts';
 import { killAll, memoryOf, processTree } from './processes.ts';
 
@@ -27,8 +33,8 @@ export interface ChromiumOptions {
 /** A running browser. `kill` ends its processes and removes its files. */
 export interface Chromium {
   browser: Browser;
-  /** Path of the Unix socket on which the proxy of the current call listens. */
-  socket: string;
+  /** The port to which the browser connects, for the proxy of the current call. */
+  entry: NamespacePort;
   /** Process id of the root of the browser's process tree. */
   pid: number;
   /** Why the browser exited; null while it runs. */
@@ -52,13 +58,61 @@ const environment = (profile: string, programs: string | null) => ({
   TZ: 'UTC',
 });
 
+/** Bytes of Chromium's error output that describe why it did not start. */
+const ERROR_BYTES = 2_000;
+
+/** Starts the processes of a browser, and waits until the first one runs. @throws when it cannot be started */
+async function spawnChromium(
+  profile: string,
+  { program, programs = null, boundary, renderer }: ChromiumOptions,
+): Promise<ChildProcess> {
+  await chmod(dirname(profile), 0o711);
+  await makeProfile(profile);
+  const flags = chromiumFlags(profile, renderer);
+  const [command = '', ...args] = confine(boundary, { profile, chromium: program, flags });
+  const child = spawn(command, args, {
+    env: environment(profile, programs),
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe', 'ipc'],
+    // In a process group of its own, so that all its processes can be killed together.
+    detached: true,
+  });
+  await once(child, 'spawn');
+  return child;
+}
+
+/** Connects to a browser that was just started. @throws when it ends or does not answer in time */
+async function connect(child: ChildProcess): Promise<{ browser: Browser; entry: NamespacePort }> {
+  const [, , errors, toBrowser, fromBrowser] = child.stdio;
+  if (!(toBrowser instanceof Duplex && fromBrowser instanceof Duplex))
+    throw new Error('Chromium has no pipes');
+  let output = '';
+  errors?.on('data', (chunk: Buffer) => {
+    if (output.length < ERROR_BYTES) output += chunk.toString();
+  });
+  const signal = AbortSignal.timeout(START_MS);
+  let entry: NamespacePort | undefined;
+  try {
+    entry = await receivePort(child, signal);
+    const transport = new DevtoolsPipe(toBrowser, fromBrowser);
+    const browser = await untilAborted(
+      puppeteer.connect({ transport, defaultViewport: null, protocolTimeout: 0, issuesEnabled: false }),
+      signal,
+    );
+    return { browser, entry };
+  } catch (error) {
+    entry?.[Symbol.dispose]();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`${reason}\n${output.slice(0, ERROR_BYTES)}`, { cause: error });
+  }
+}
+
 /**
  * Starts a browser with the isolation that `options.boundary` describes.
  *
  * @throws when Chromium does not start; its files have then been removed
  */
 export async function startChromium(options: ChromiumOptions): Promise<Chromium> {
-  const { program, programs = null, boundary, memoryBytes, renderer, log } = options;
+  const { log } = options;
   const folder = await mkdtemp(join(options.folder, 'b'));
   const cleanUp = () =>
     rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
@@ -66,37 +120,15 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
         `the folder ${folder} of a browser could not be removed: ${error instanceof Error ? error.message : error}`,
       ),
     );
-  const socket = join(folder, 'proxy.sock');
-  const profile = join(folder, 'profile');
-  let browser: Browser;
+  let child: ChildProcess;
   try {
-    await chmod(folder, 0o711);
-    await makeProfile(profile);
-    const flags = chromiumFlags(profile, renderer);
-    browser = await puppeteer.launch({
-      // The first argument is a command name without a path, which `env` looks up on PATH.
-      executablePath: '/usr/bin/env',
-      ignoreDefaultArgs: true,
-      args: confine(boundary, { socket, profile, chromium: program, flags }),
-      pipe: true,
-      env: environment(profile, programs),
-      timeout: START_MS,
-      waitForInitialPage: false,
-      defaultViewport: null,
-      handleSIGHUP: false,
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      protocolTimeout: 0,
-    });
+    child = await spawnChromium(join(folder, 'profile'), options);
   } catch (error) {
     await cleanUp();
     throw error;
   }
-  const child = browser.process();
-  if (child?.pid === undefined) throw new Error('Chromium has no process');
-  const { pid } = child;
+  const pid = child.pid ?? Number.NaN;
   let ended: Chromium['ended'] = null;
-
   let members: readonly number[] = [];
 
   const end = (reason: 'memory' | 'killed'): void => {
@@ -106,7 +138,7 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
   };
   const watch = setInterval(() => {
     members = processTree(pid);
-    if (memoryOf(members) > memoryBytes) end('memory');
+    if (memoryOf(members) > options.memoryBytes) end('memory');
   }, WATCH_EVERY_MS);
   const exited = new Promise<void>((resolve) => {
     const onExit = () => {
@@ -121,18 +153,26 @@ export async function startChromium(options: ChromiumOptions): Promise<Chromium>
     await killAll(members);
     await cleanUp();
   });
-  return {
-    browser,
-    socket,
-    pid,
-    get ended() {
-      return ended;
-    },
-    exited,
-    gone,
-    async kill() {
-      end('killed');
-      await gone;
-    },
+  const kill = async () => {
+    end('killed');
+    await gone;
   };
+  try {
+    const { browser, entry } = await connect(child);
+    void exited.then(() => entry[Symbol.dispose]());
+    return {
+      browser,
+      entry,
+      pid,
+      get ended() {
+        return ended;
+      },
+      exited,
+      gone,
+      kill,
+    };
+  } catch (error) {
+    await kill();
+    throw error;
+  }
 }

@@ -68,8 +68,7 @@ const RENDERERS = {
 export type Renderer = keyof typeof RENDERERS;
 
 /**
- * Returns Chromium's command-line flags, except the flag for the sandbox, which `confine` adds, and the flag for the
- * proxy, which the relay program adds.
+ * Returns Chromium's command-line flags, except those for the sandbox and the proxy, which `confine` adds.
  */
 export const chromiumFlags = (profile: string, renderer: Renderer = 'software'): string[] => [
   ...EGRESS,

@@ -51,7 +51,7 @@ const isRunning = (pid: number): Promise<boolean> =>
     () => false,
   );
 
-/** Removes the folders that killed workers have left behind, with the sockets and empty folders in them. */
+/** Removes the folders that killed workers have left behind, with the empty folders in them. */
 async function removeAbandoned(parent: string, log: (line: string) => void): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = Number(/^ut-browsers-(\d+)-/.exec(name)?.[1]);
@@ -68,7 +68,7 @@ async function removeAbandoned(parent: string, log: (line: string) => void): Pro
 }
 
 /**
- * Creates a folder for the sockets and profiles of this process's browsers. Disposing of the result removes the folder.
+ * Creates a folder for the profiles of this process's browsers. Disposing of the result removes the folder.
  *
  * @throws ServiceError tool_unavailable when no parent folder is usable
  */

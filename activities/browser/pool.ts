@@ -143,7 +143,7 @@ export async function createBrowsers(options: BrowsersOptions): Promise<Browsers
     using proxy = await egress.proxy({
       signal,
       deadline,
-      path: chromium.socket,
+      entry: chromium.entry,
       tunnels: TUNNELS,
       bytes: BYTES,
       idleMs: IDLE_MS,

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { LISTEN_IN_NAMESPACE, receivePort } from '../../egress/namespacePort.ts';
 import type { FilteringProxy, ProxyOptions } from '../../egress/proxy.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { type StubNetwork, soon, stubNetwork } from '../helpers/egress.ts';
@@ -119,14 +118,29 @@ test('malformed proxy requests are refused', async (t) => {
   t.deepEqual(network.dialled, []);
 });
 
-test('the proxy can listen on a Unix socket', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'proxy-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const path = join(folder, 'socket');
-  await proxied(t, { path });
-  const socket = connect(path);
-  socket.write('GET http://a.example.com/ HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\n\r\n');
-  t.regex(Buffer.concat(await socket.toArray()).toString(), /^HTTP\/1.1 200 OK\r\n.*hello/s);
+test('the proxy takes the connections of a port that another process opened, until it is closed', async (t) => {
+  const [program, ...args] = LISTEN_IN_NAMESPACE;
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const printed = child.stdout === null ? '' : text(child.stdout);
+  const entry = await receivePort(child, AbortSignal.timeout(60_000));
+  t.teardown(() => entry[Symbol.dispose]());
+  const request = async () => {
+    const socket = connect(Number(await printed), '127.0.0.1');
+    socket.write('GET http://a.example.com/ HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\n\r\n');
+    return Buffer.concat(await socket.toArray().catch(() => [])).toString();
+  };
+  t.is(await request(), '');
+  for (const _ of ['first', 'second']) {
+    const { proxy } = await proxied(t, { entry });
+    t.regex(await request(), /^HTTP\/1.1 200 OK\r\n.*hello/s);
+    proxy.close();
+    t.is(await request(), '');
+  }
+});
+
+test('no port is received from a process that ends', async (t) => {
+  const child = spawn('sh', ['-c', 'exit 3'], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+  await t.throwsAsync(receivePort(child, AbortSignal.timeout(60_000)), { message: /ended with 3/ });
 });
 
 /** Opens a CONNECT tunnel through the proxy. */
