@@ -137,8 +137,10 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
     const failed = new Map<number, unknown>();
     await accounts.bulkWrite(updates, { ordered: false }).catch((error: unknown) => {
       if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
-      for (const { index, errmsg } of [error.writeErrors].flat())
-        failed.set(index, new Error(errmsg, { cause: error }));
+      const faults = [error.writeErrors].flat();
+      // The driver throws the same error without faults if the command got no reply, so that nothing is known of its updates.
+      if (faults.length === 0) throw error;
+      for (const { index, errmsg } of faults) failed.set(index, new Error(errmsg, { cause: error }));
     });
     const applied = batches.filter((_, index) => !failed.has(index));
     for (const [index, error] of failed) {

@@ -68,7 +68,7 @@ export interface Ledger {
   reserve(call: Reservation): Promise<ReserveResult>;
   /**
    * Charges or refunds a call, once. Can be repeated; returns the recorded state. @throws if the account does not
-   * exist
+   * exist, or if it is not certain yet how the call has ended; the caller retries
    */
   settle(settlement: Settlement): Promise<Settled>;
   /** Releases a hold whose call has already ended, and gives back its key's budget, without changing the call's document. */
@@ -357,7 +357,11 @@ export function createLedger(
       // document, so at least one of the two shows the end of the call.
       const account = await end(settlement);
       if (account === null) throw new Error(`no account ${accountId}`);
-      const { balance, reserved, journal, entry } = account;
+      const { balance, reserved, journal, entry, hold: left } = account;
+      // A new primary can read what was before the step, until it knows what a majority has acknowledged to the earlier one.
+      const isBefore = settlement.wanted === 'refunded' || left?.nonce === settlement.nonce;
+      if (entry === undefined && left !== undefined && isBefore)
+        throw new Error(`the end of call ${callId} is not visible yet`);
       const available = balance - reserved;
       // The account's document already records the charge, so a charge without events can wait for the next batch. A
       // refund is copied now because it may release an Idempotency-Key, and events because they are dispatched next.

@@ -1,3 +1,4 @@
+import { MongoBulkWriteError, MongoServerError } from 'mongodb';
 import type { Random } from '../helpers/random.ts';
 import type { Intercept } from './intercept.ts';
 
@@ -10,14 +11,22 @@ const ENOUGH_ATTEMPTS = 50;
 
 class Crash extends Error {}
 
-/** Creates an intercept for `interceptStore` that lets random operations fail, as if the process had crashed. */
+/** The error of the driver if the connection of a bulk write is lost: that of a write that failed in part, without failures. */
+const lostBulkWrite = (): Error =>
+  Object.assign(
+    Object.setPrototypeOf(new MongoServerError({ message: 'lost' }), MongoBulkWriteError.prototype),
+    { writeErrors: [], result: { getWriteConcernError: () => undefined } },
+  );
+
+/** Creates an intercept for `interceptStore` that lets random operations fail, as if the process or its connection had been lost. */
 export const crashing =
   (random: Random): Intercept =>
-  async (_name, run) => {
+  async (name, run) => {
+    const lost = () => (name.endsWith('.bulkWrite') ? lostBulkWrite() : new Crash());
     const fate = random.integer(1, 200);
-    if (fate <= CRASHES) throw new Crash();
+    if (fate <= CRASHES) throw lost();
     const result = await run();
-    if (fate > 200 - CRASHES) throw new Crash();
+    if (fate > 200 - CRASHES) throw lost();
     return result;
   };
 

@@ -15,6 +15,8 @@ import { insertCalls, openDatabases } from './ledgerFixtures.ts';
 
 const OPERATIONS = Number(process.env.TEST_OPERATIONS ?? 8_000);
 const WRITERS = 24;
+/** Number of processes. The steps of their writers share commands. */
+const PROCESSES = 4;
 /** Limits the number of entries of a statement, because the test reads the statement after each operation. */
 const OPERATIONS_BY_ACCOUNT = 100;
 /** Number of calls that the test accepts with one insert. */
@@ -49,14 +51,12 @@ class Writer {
   readonly #accounts: Accounts;
   readonly #mismatch: Mismatch;
 
-  constructor(store: Store, random: Random, mismatch: Mismatch) {
-    const crashes = interceptStore(store, crashing(random));
+  constructor(store: Store, ledger: Ledger, random: Random, mismatch: Mismatch) {
     this.#random = random;
     this.#store = store;
     this.#mismatch = mismatch;
-    // Errors are ignored: entries of a failed batch stay in the journal and are copied later.
-    this.#ledger = createLedger(crashes, () => undefined);
-    this.#accounts = createAccounts(crashes);
+    this.#ledger = ledger;
+    this.#accounts = createAccounts(interceptStore(store, crashing(random)));
   }
 
   async #accept(subject: Subject): Promise<Call> {
@@ -282,9 +282,14 @@ test('after random sequential and concurrent operations with crashes, the ledger
     if (wrong++ < 20) t.deepEqual(found, expected, `${what}, at operation ${done}`);
   };
 
+  const fork = () => createRandom(seeds.integer(1, 2 ** 31));
+  // Errors are ignored: entries of a failed batch stay in the journal and are copied later.
+  const ledgers = Array.from({ length: PROCESSES }, () =>
+    createLedger(interceptStore(store, crashing(fork())), () => undefined),
+  );
   const started = performance.now();
   const runWriter = async (random: Random) => {
-    const writer = new Writer(store, random, mismatch);
+    const writer = new Writer(store, random.pick(ledgers), random, mismatch);
     const subjects: Subject[] = [];
     for (let i = 0; i < ACCOUNTS_BY_WRITER; i++) {
       const credits = random.integer(0, 80);
@@ -301,9 +306,7 @@ test('after random sequential and concurrent operations with crashes, the ledger
     }
     return { writer, subjects };
   };
-  const ran = await Promise.all(
-    Array.from({ length: WRITERS }, () => createRandom(seeds.integer(1, 2 ** 31))).map(runWriter),
-  );
+  const ran = await Promise.all(Array.from({ length: WRITERS }, fork).map(runWriter));
   const seconds = (performance.now() - started) / 1000;
   t.log(`${done} operations in ${seconds.toFixed(1)} s: ${Math.round(done / seconds)} a second`);
   t.is(wrong, 0);
