@@ -168,7 +168,11 @@ export function createJournalCopier(
       waiting.push(...due);
       throw error;
     }
-    await pull([...copied.splice(0), ...due]);
+    copied.push(...due);
+    const done = [...copied];
+    // What is not removed now is removed with the next batch.
+    await pull(done);
+    copied.splice(0, done.length);
     await onCopied(due);
   }
 

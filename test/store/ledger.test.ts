@@ -320,6 +320,24 @@ test('an entry stays in the journal until it is in the ledger, even while other 
   t.deepEqual((await audit(store)).drift, []);
 });
 
+test('entries that could not be removed from the journal are removed with the next batch', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
+  if (store === undefined) throw new Error('no database');
+  const call = await openCall(store, { credits: CREDITS, price: PRICE });
+  let cuts = 1;
+  const cut = interceptStore(store, (name, run) =>
+    name === 'accounts.bulkWrite' && cuts-- > 0 ? Promise.reject(new Error('no answer')) : run(),
+  );
+  const ledger = createLedger(cut, fail, 2 ** 31 - 1);
+  const charge = await reserveFor(ledger, call);
+  t.is((await charge()).state, 'charged');
+  await t.throwsAsync(ledger.flush(), { message: 'no answer' });
+  t.is((await readLedger(store, call)).journal, 1);
+  await ledger.flush();
+  t.like(await readLedger(store, call), { journal: 0, charges: [-PRICE], balance: CREDITS - PRICE });
+});
+
 test('a charge that crosses thresholds creates one notice, again after a grant, and none for other changes', async (t) => {
   await using databases = await openDatabases(1);
   const [store] = databases.stores;
