@@ -39,6 +39,11 @@ const MAX_ACCOUNTS = 100;
  * the next command, and with it one flush of the disk and one round of replication.
  */
 const MAX_COMMANDS = 2;
+/**
+ * Milliseconds after which a command counts as blocked: a transaction has locked one of its accounts, for 15 s and more if its process
+ * was killed. The other accounts then no longer wait for it.
+ */
+const BLOCKED_MS = 1_000;
 
 interface Waiting {
   step: Step;
@@ -185,16 +190,30 @@ export function createSteps({ accounts }: Store, leftovers: Document): ApplyStep
     }
   }
 
+  /**
+   * Starts commands. One that is blocked no longer counts, and its accounts are updated once more, each on its own: a step that is
+   * applied already finds its result then.
+   */
   function startUpdates(): void {
     while (commands < MAX_COMMANDS) {
       const batches = takeBatches();
       if (batches.length === 0) return;
-      commands++;
+      let counted = 1;
+      commands += counted;
       for (const { accountId } of batches) updating.add(accountId);
-      void update(batches).then(() => {
-        commands--;
-        for (const { accountId } of batches) updating.delete(accountId);
+      const end = (ended: readonly Batch[]): void => {
+        commands -= counted;
+        counted = 0;
+        for (const { accountId } of ended) updating.delete(accountId);
         startUpdates();
+      };
+      const timer = setTimeout(() => {
+        end([]);
+        if (batches.length > 1) for (const batch of batches) void update([batch]).then(() => end([batch]));
+      }, BLOCKED_MS);
+      void update(batches).then(() => {
+        clearTimeout(timer);
+        end(batches);
       });
     }
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import type { Filter, FindOptions } from 'mongodb';
 import type { AccountDoc } from '../../store/accounts/accountDocs.ts';
@@ -111,5 +112,39 @@ test('a settlement whose result is read as it was before is repeated', async (t)
     calls.map((_, i) => (i % 2 === 0 ? 'charged' : 'refunded')),
   );
   await ledger.flush();
+  t.deepEqual((await audit(store)).drift, []);
+});
+
+test('accounts that a transaction has locked delay no other account', async (t) => {
+  await using databases = await openDatabases(1);
+  const [store] = databases.stores;
+  if (store === undefined) throw new Error('no database');
+  const calls = await Promise.all(
+    Array.from({ length: ACCOUNTS }, () => openCall(store, { credits: CREDITS, price: PRICE })),
+  );
+  const locked = calls.slice(0, 3);
+  await using session = store.client.startSession();
+  session.startTransaction();
+  const ids = locked.map(({ accountId }) => accountId);
+  await store.accounts.updateMany({ _id: { $in: ids } }, { $inc: { keysMade: 1 } }, { session });
+
+  const ledger = createLedger(store, (error) => t.fail(String(error)));
+  const answers: ReturnType<typeof ledger.reserve>[] = [];
+  for (const call of calls) {
+    answers.push(ledger.reserve(call));
+    // The first two have a command of their own, the third shares one with the accounts that are not locked.
+    if (answers.length < locked.length) await setImmediate();
+  }
+  const [held, others] = [answers.slice(0, locked.length), answers.slice(locked.length)];
+  t.deepEqual(
+    (await Promise.all(others)).map(({ status }) => status),
+    others.map(() => 'held'),
+  );
+  // The transaction is still open, which MongoDB ends after some seconds.
+  await session.commitTransaction();
+  t.deepEqual(
+    (await Promise.all(held)).map(({ status }) => status),
+    held.map(() => 'held'),
+  );
   t.deepEqual((await audit(store)).drift, []);
 });
