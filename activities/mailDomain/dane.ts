@@ -1,3 +1,4 @@
+import type { Lookup } from '../../egress/dns/lookup.ts';
 import type { DnsRecord } from '../../egress/dns/record.ts';
 import type { Dns } from './dns.ts';
 import type { MxFindings } from './mx.ts';
@@ -24,6 +25,24 @@ function readTlsa(record: DnsRecord): TlsaRecord[] {
 }
 
 /**
+ * Looks up the TLSA records of a mail server. If it is an alias, those of the name with its addresses come first (RFC 7672 section
+ * 2.2.3).
+ *
+ * @throws ServiceError as `Dns.lookup`, for the TLSA records
+ */
+async function findTlsa(host: string, dns: Dns): Promise<{ name: string; found: Lookup }> {
+  const own = `_25._tcp.${host}`;
+  const addresses = await orError(`The addresses of ${host}`, newFindings(), dns.lookup(host, 'A'));
+  const end = addresses?.authenticated === true ? addresses.chain.at(-1) : undefined;
+  if (end !== undefined) {
+    const name = `_25._tcp.${end}`;
+    const found = await dns.lookup(name, 'TLSA');
+    if (found.authenticated && found.records.length > 0) return { name, found };
+  }
+  return { name: own, found: await dns.lookup(own, 'TLSA') };
+}
+
+/**
  * Checks the TLSA records of the mail servers (RFC 7672).
  *
  * @param mail the mail servers of the domain, or the domain itself without MX records. If the MX records are not
@@ -41,11 +60,11 @@ export async function checkDane(
   }
   const hosts = await Promise.all(
     servers.map(async (host) => {
-      const name = `_25._tcp.${host}`;
-      const found = await orError(`The TLSA records of ${host}`, findings, dns.lookup(name, 'TLSA'));
-      const records = found?.records.flatMap(readTlsa) ?? [];
-      const authenticated = found?.authenticated ?? false;
-      if (found !== null && records.length === 0) errors.push(`There is no TLSA record at ${name}.`);
+      const tlsa = await orError(`The TLSA records of ${host}`, findings, findTlsa(host, dns));
+      const name = tlsa?.name ?? `_25._tcp.${host}`;
+      const records = tlsa?.found.records.flatMap(readTlsa) ?? [];
+      const authenticated = tlsa?.found.authenticated ?? false;
+      if (tlsa !== null && records.length === 0) errors.push(`There is no TLSA record at ${name}.`);
       if (records.length > 0 && !records.some(({ usable }) => usable))
         errors.push(`No TLSA record at ${name} is usable for mail.`);
       if (records.length > 0 && !authenticated)

@@ -1,6 +1,7 @@
 import { type DmarcRecord, discoverDmarc, queryDmarc, tagOf } from './dmarcDiscovery.ts';
 import type { Dns } from './dns.ts';
-import { repeated } from './tags.ts';
+import { isUri, receiverOf } from './reportUris.ts';
+import { repeated, trimSpaces } from './tags.ts';
 import { type DomainReport, type Findings, newFindings, orError, verdictOf } from './verdict.ts';
 
 type Report = DomainReport['dmarc'];
@@ -13,8 +14,8 @@ const KNOWN = ['v', 'p', 'sp', 'np', 'rua', 'ruf', 'adkim', 'aspf', 'fo', 't', '
 const REMOVED = ['pct', 'rf', 'ri'];
 /** Maximum number of domains of report addresses that are checked. */
 const MAX_RECEIVERS = 5;
-/** A mailto URI (RFC 6068), which may have a query part, and a size limit of RFC 7489. */
-const ADDRESS = /^mailto:[^\s@,!?]+@([a-z0-9._-]+)(?:\?[^\s,!]*)?(?:!\d+[kmgt]?)?$/i;
+/** A size limit of RFC 7489, which may follow a URI. */
+const SIZE = /!\d+[kmgt]?$/i;
 
 const NOTHING = {
   record: null,
@@ -46,24 +47,29 @@ function oneOf<T extends string>(
   return value ?? null;
 }
 
-const isUri = (uri: string): boolean => ADDRESS.test(uri) || (!/^mailto:/i.test(uri) && URL.canParse(uri));
+const isReceiver = (uri: string): boolean => isUri(uri.replace(SIZE, ''));
+
+const urisOf = (record: DmarcRecord, tag: string): string[] =>
+  tagOf(record, tag)?.split(',').map(trimSpaces) ?? [];
 
 function readUris(record: DmarcRecord, tag: string, findings: Findings): string[] {
-  const text = tagOf(record, tag);
-  const uris = text === null ? [] : text.split(',').map((uri) => uri.trim());
+  const uris = urisOf(record, tag);
   for (const uri of uris)
-    if (!isUri(uri))
+    if (!isReceiver(uri))
       findings.errors.push(
         `The tag ${tag} holds \`${uri}\`, which is not a URI such as mailto:reports@example.com.`,
       );
     else if (!/^mailto:/i.test(uri))
       findings.warnings.push(`Most receivers send reports only to mailto addresses, not to \`${uri}\`.`);
-    else if (uri.includes('!')) findings.warnings.push(`The size limit in \`${uri}\` is ignored (RFC 9989).`);
+    else if (SIZE.test(uri)) findings.warnings.push(`The size limit in \`${uri}\` is ignored (RFC 9989).`);
   return uris;
 }
 
-function readOptions(record: DmarcRecord, { errors }: Findings): string[] {
-  const options = (tagOf(record, 'fo') ?? '0').toLowerCase().split(':');
+function readOptions(record: DmarcRecord, { errors, warnings }: Findings): string[] {
+  const text = tagOf(record, 'fo');
+  if (text !== null && tagOf(record, 'ruf') === null)
+    warnings.push('The tag fo is ignored without an address for failure reports (`ruf`).');
+  const options = (text ?? '0').toLowerCase().split(':');
   const known = options.every((option) => /^[01ds]$/.test(option));
   const distinct = new Set(options).size === options.length;
   if (!known || !distinct || (options.includes('0') && options.includes('1')))
@@ -96,7 +102,7 @@ async function checkReceivers(
   { warnings }: Findings,
 ): Promise<void> {
   const uris = [...report.aggregateReports, ...report.failureReports];
-  const receivers = new Set(uris.flatMap((uri) => ADDRESS.exec(uri)?.[1]?.toLowerCase() ?? []));
+  const receivers = new Set(uris.flatMap((uri) => receiverOf(uri.replace(SIZE, '')) ?? []));
   for (const receiver of [...receivers].slice(0, MAX_RECEIVERS)) {
     if (receiver === domain || receiver === report.organizationalDomain) continue;
     const { organizationalDomain } = await discoverDmarc(receiver, dns);
@@ -117,18 +123,14 @@ async function checkReceivers(
  * `np`, receivers act as for `p=none` if there is an address for reports, and ignore the record otherwise (RFC 9989 section
  * 4.10.1).
  */
-function readPolicies(
-  record: DmarcRecord,
-  hasReceiver: boolean,
-  findings: Findings,
-): Record<'p' | 'sp' | 'np', Policy | null> {
+function readPolicies(record: DmarcRecord, findings: Findings): Record<'p' | 'sp' | 'np', Policy | null> {
   const read = (tag: string) => oneOf(record, tag, POLICIES, findings);
   const [p, sp, np] = [read('p'), read('sp'), read('np')];
   const isInvalid = (tag: string, value: Policy | null): boolean =>
     value === null && tagOf(record, tag) !== null;
   if (p !== null && !isInvalid('sp', sp) && !isInvalid('np', np))
     return { p, sp: sp ?? p, np: np ?? sp ?? p };
-  const all = hasReceiver ? 'none' : null;
+  const all = urisOf(record, 'rua').some(isReceiver) ? 'none' : null;
   if (all === null)
     findings.errors.push(
       'Receivers ignore the record: its policies are missing or invalid, and it names no address for aggregate reports (`rua`).',
@@ -136,15 +138,31 @@ function readPolicies(
   return { p: all, sp: all, np: all };
 }
 
-/** @param applies for which name the record is read: its own, a subdomain, or a subdomain that does not exist */
-function readRecord(record: DmarcRecord, applies: 'p' | 'sp' | 'np', findings: Findings) {
+/**
+ * The policies for subdomains without a record of their own. They have the record of the organizational domain; `sp` and `np` of
+ * records below it are ignored (RFC 9989 section 4.7).
+ */
+function policiesBelow(record: DmarcRecord, inherited: DmarcRecord, { warnings }: Findings) {
+  for (const tag of ['sp', 'np'])
+    if (tagOf(record, tag) !== null)
+      warnings.push(`The tag ${tag} is ignored, because subdomains have the record of ${inherited.domain}.`);
+  return readPolicies(inherited, newFindings());
+}
+
+/**
+ * @param record applies to the domain
+ * @param inherited applies to its subdomains
+ * @param tag for which name the record is read: its own, a subdomain, or a subdomain that does not exist
+ */
+function readRecord(record: DmarcRecord, inherited: DmarcRecord, tag: 'p' | 'sp' | 'np', findings: Findings) {
   checkTags(record, findings);
   const aggregateReports = readUris(record, 'rua', findings);
-  const policies = readPolicies(record, aggregateReports.some(isUri), findings);
+  const policies = readPolicies(record, findings);
+  const below = record === inherited ? policies : policiesBelow(record, inherited, findings);
   oneOf(record, 'psd', ['y', 'n', 'u'], findings);
   const mode = (tag: string) =>
     oneOf(record, tag, ['r', 's'], findings) === 's' ? ('strict' as const) : ('relaxed' as const);
-  const policy = policies[applies];
+  const policy = policies[tag];
   if (policy === 'none')
     findings.warnings.push('The policy is none: receivers deliver mail that fails DMARC.');
   const testing = oneOf(record, 't', ['y', 'n'], findings) === 'y';
@@ -158,8 +176,8 @@ function readRecord(record: DmarcRecord, applies: 'p' | 'sp' | 'np', findings: F
     record: record.text,
     domain: record.domain,
     policy,
-    subdomainPolicy: policies.sp,
-    nonexistentSubdomainPolicy: policies.np,
+    subdomainPolicy: below.sp,
+    nonexistentSubdomainPolicy: below.np,
     testing,
     dkimAlignment: mode('adkim'),
     spfAlignment: mode('aspf'),
@@ -175,7 +193,7 @@ export async function checkDmarc(domain: string, dns: Dns): Promise<Report> {
   const own = await orError('The DMARC record', findings, queryDmarc(domain, dns));
   const discovery = own && (await orError('A DMARC record', findings, discoverDmarc(domain, dns)));
   if (own === null || discovery === null) return { ...NOTHING, ...verdictOf(findings) };
-  const { applies, organizationalDomain } = discovery;
+  const { applies, inherited, organizationalDomain } = discovery;
   if (own.records.length > 1)
     findings.errors.push('There is more than one DMARC record, so that receivers ignore them all.');
   if (own.others > 0) findings.warnings.push(`_dmarc.${domain} has TXT records that are no DMARC records.`);
@@ -186,7 +204,7 @@ export async function checkDmarc(domain: string, dns: Dns): Promise<Report> {
   const isOwn = applies.domain === domain;
   // A name with a record of its own exists.
   const exists = isOwn || (await orError('The domain', findings, dns.exists(domain))) !== false;
-  const read = readRecord(applies, isOwn ? 'p' : exists ? 'sp' : 'np', findings);
+  const read = readRecord(applies, inherited ?? applies, isOwn ? 'p' : exists ? 'sp' : 'np', findings);
   const report = { ...read, organizationalDomain, ...verdictOf(findings) };
   await orError(
     'The records of a receiver of reports',

@@ -44,6 +44,8 @@ const endsWalk = (record: DmarcRecord): boolean =>
 interface Discovery {
   /** The record that applies to mail of the domain; null if there is none. */
   applies: DmarcRecord | null;
+  /** The record that applies to mail of subdomains without a record of their own. */
+  inherited: DmarcRecord | null;
   organizationalDomain: string;
 }
 
@@ -64,12 +66,9 @@ export async function discoverDmarc(domain: string, dns: Dns): Promise<Discovery
   }
   const last = found.at(-1);
   const organizationalDomain = organizationOf(domain, last);
-  const applies =
-    found.find((record) => record.domain === domain) ??
-    found.find((record) => record.domain === organizationalDomain) ??
-    last ??
-    null;
-  return { applies, organizationalDomain };
+  const inherited = found.find((record) => record.domain === organizationalDomain) ?? last ?? null;
+  const applies = found.find((record) => record.domain === domain) ?? inherited;
+  return { applies, inherited, organizationalDomain };
 }
 
 /** @param last record with the fewest labels (section 4.10.2) */

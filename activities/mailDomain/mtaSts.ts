@@ -3,7 +3,7 @@ import type { LookupOptions } from '../../egress/resolver.ts';
 import { readContentType } from '../html/contentType.ts';
 import type { Dns } from './dns.ts';
 import { covers, type MtaStsPolicy, readMtaStsPolicy } from './mtaStsPolicy.ts';
-import { readTags, repeated } from './tags.ts';
+import { readFields } from './tags.ts';
 import { type DomainReport, type Findings, newFindings, orError, verdictOf } from './verdict.ts';
 
 /** "For example, 64 kilobytes" (RFC 8461 section 3.3). */
@@ -13,14 +13,10 @@ const NO_POLICY: MtaStsPolicy = { mode: null, maxAgeSeconds: null, mx: [] };
 /** Whether a TXT record is an MTA-STS record (RFC 8461 section 3.1). */
 const isMtaSts = (text: string): boolean => /^v=STSv1[ \t]*;/.test(text);
 
-function readId(record: string, { errors, warnings }: Findings): string | null {
-  const { tags, faults } = readTags(record);
-  errors.push(...faults);
-  for (const name of repeated(tags))
-    warnings.push(`The field ${name} occurs more than once; only the first counts.`);
-  for (const { name } of tags)
-    if (name !== 'v' && name !== 'id') warnings.push(`The unknown field ${name} is ignored.`);
-  const id = tags.find(({ name }) => name === 'id')?.value ?? null;
+function readId(record: string, findings: Findings): string | null {
+  const { errors, warnings } = findings;
+  const [id = null, ...more] = readFields(record, 'id', findings);
+  if (more.length > 0) warnings.push('The field id occurs more than once; only the first counts.');
   if (id === null || !/^[a-z0-9]{1,32}$/i.test(id))
     errors.push('The record has no `id` of 1 to 32 letters and digits.');
   return id;

@@ -1,3 +1,4 @@
+import { trimSpaces } from './tags.ts';
 import type { Findings } from './verdict.ts';
 
 export interface MtaStsPolicy {
@@ -22,11 +23,16 @@ const isPattern = (text: string): boolean =>
 /** Reads the policy of MTA-STS (RFC 8461 section 3.2). */
 export function readMtaStsPolicy(text: string, { errors, warnings }: Findings): MtaStsPolicy {
   const fields = new Map<string, string[]>();
-  for (const [at, line] of text.replaceAll('\r\n', '\n').split('\n').entries()) {
-    if (line === '') continue;
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  for (const [at, line] of lines.entries()) {
+    if (line === '') {
+      if (at < lines.length - 1)
+        warnings.push(`Line ${at + 1} of the policy is empty, which some senders may not accept.`);
+      continue;
+    }
     const [name = '', ...rest] = line.split(':');
-    const value = rest.join(':').trim();
-    if (!NAME.test(name) || rest.length === 0 || /\p{Cc}/u.test(value))
+    const value = trimSpaces(rest.join(':'));
+    if (!NAME.test(name) || value === '' || /\p{Cc}/u.test(value))
       errors.push(`Line ${at + 1} of the policy is not of the form \`name: value\`.`);
     else fields.set(name, [...(fields.get(name) ?? []), value]);
   }

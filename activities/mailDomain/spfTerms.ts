@@ -29,9 +29,9 @@ const isMacroString = (text: string, macro: RegExp): boolean =>
   text === '' || (PRINTABLE.test(text) && !text.replaceAll(macro, '').includes('%'));
 
 /** Whether the text is a `domain-spec` (RFC 7208 section 7.1): it ends with a macro or a top-level label. */
-function isDomainSpec(text: string, macro = MACRO): boolean {
-  if (text === '' || !isMacroString(text, macro)) return false;
-  const rest = text.replaceAll(macro, '%');
+function isDomainSpec(text: string): boolean {
+  if (text === '' || !isMacroString(text, MACRO)) return false;
+  const rest = text.replaceAll(MACRO, '%');
   if (rest.endsWith('%')) return true;
   const labels = rest.replace(/\.$/, '').split('.');
   const top = labels.at(-1) ?? '';
@@ -125,7 +125,7 @@ function readTerm(text: string): SpfTerm | null {
     if (qualifier !== '') return null;
     const term = { kind: 'modifier', name, value, result: null, domain: null, prefixes: WHOLE } as const;
     if (name === 'redirect') return isDomainSpec(value) ? { ...term, domain: value } : null;
-    if (name === 'exp') return isDomainSpec(value, EXPLANATION_MACRO) ? term : null;
+    if (name === 'exp') return isDomainSpec(value) ? term : null;
     return isMacroString(value, EXPLANATION_MACRO) ? term : null;
   }
   const domain = readArgument(name, separator, value);

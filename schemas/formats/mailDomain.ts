@@ -111,8 +111,10 @@ const dmarc = {
     policy: policy(
       'DMARC policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of the record of a parent domain.',
     ),
-    subdomainPolicy: policy('Policy for existing subdomains.'),
-    nonexistentSubdomainPolicy: policy('Policy for subdomains that do not exist.'),
+    subdomainPolicy: policy(
+      'Policy for existing subdomains without a record of their own, from the record of the organizational domain.',
+    ),
+    nonexistentSubdomainPolicy: policy('The same for subdomains that do not exist.'),
     testing: {
       type: ['boolean', 'null'],
       description: 'Whether receivers are asked not to apply the policy (`t=y`).',
@@ -196,7 +198,8 @@ const dane = {
           },
           records: {
             type: 'array',
-            description: 'TLSA records at `_25._tcp.<host>`.',
+            description:
+              'TLSA records at `_25._tcp.<host>`; of a host that is an alias, those of the name with its addresses come first.',
             items: {
               type: 'object',
               properties: {

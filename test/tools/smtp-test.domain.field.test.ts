@@ -1,8 +1,10 @@
 import test from 'ava';
+import { readMtaStsPolicy } from '../../activities/mailDomain/mtaStsPolicy.ts';
 import { reportDomain } from '../../activities/mailDomain/report.ts';
+import { newFindings } from '../../activities/mailDomain/verdict.ts';
 import { createResolver, type Resolver } from '../../egress/resolver.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
-import { reply, soa, startDns } from '../helpers/dns.ts';
+import { reply, soa, startDns, startValidating } from '../helpers/dns.ts';
 import { soon, stubNetwork } from '../helpers/egress.ts';
 import { type Named, startNamed } from '../helpers/named.ts';
 
@@ -73,6 +75,72 @@ const DMARC: Record<string, Policies> = {
   d40: [`v=DMARC1; p=reject; sp=quarantine; np=none; ${RUA}`, ['reject', 'quarantine', 'none'], true],
 };
 
+const OWNERS = { spf: '', dmarc: '_dmarc.', tlsRpt: '_smtp._tls.', mtaSts: '_mta-sts.' } as const;
+const MOSTLY = 'Most receivers send reports only to mailto addresses, not to `https://dm.test/`.';
+const WITHOUT_RUF = 'The tag fo is ignored without an address for failure reports (`ruf`).';
+const TLS = 'rua=mailto:t@a.test';
+/** Records with rare syntax: which part they belong to, whether they are valid, and what the report says. */
+const SYNTAX: [part: keyof typeof OWNERS, record: string, valid: boolean, says?: Record<string, unknown>][] =
+  [
+    // White space is spaces and tabs (RFC 5234 appendix B.1), not no-break spaces, line ends and the like.
+    ['dmarc', `v=DMARC1; p=reject\u00a0; ${RUA}`, false, { policy: 'none' }],
+    ['dmarc', `v=DMARC1;\u00a0p=reject; ${RUA}`, false, { policy: 'none' }],
+    ['dmarc', `v=DMARC1; p=reject; sp=none\u3000; ${RUA}`, false, { policy: 'none' }],
+    ['dmarc', `v=DMARC1; p=reject; ${RUA}\r\n`, false, { policy: 'reject' }],
+    ['dmarc', `v=DMARC1;\tp\t=\treject\t;\t${RUA}\t;`, true, { policy: 'reject' }],
+    ['tlsRpt', `v=TLSRPTv1;\u00a0${TLS}`, false],
+    ['tlsRpt', `v=TLSRPTv1; ${TLS}\n`, false],
+    ['mtaSts', 'v=STSv1; id=1\u00a0', false],
+    [
+      'dmarc',
+      'v=DMARC1; p=reject; ruf=mailto:a@dm.test; fo=1; rua=https://dm.test/',
+      true,
+      { failureOptions: ['1'] },
+    ],
+    ['dmarc', 'v=DMARC1; p=reject; fo=1; rua=https://dm.test/', true, { warnings: [MOSTLY, WITHOUT_RUF] }],
+    // Names of tags are letters, and values printable ASCII (RFC 9989 section 4.8).
+    ['dmarc', `v=DMARC1; p=reject; note2=x; ${RUA}`, false, { policy: 'reject' }],
+    ['dmarc', `v=DMARC1; p=reject; note=naïve; ${RUA}`, false, { policy: 'reject' }],
+    // Addresses (RFC 6068 section 2)
+    ...[
+      'mailto://a@dm.test',
+      'mailto:ä@dm.test',
+      'mailto:a@dm..test',
+      'mailto:a%zz@dm.test',
+      'mailto:a|b@dm.test',
+    ].map((uri): (typeof SYNTAX)[number] => [
+      'dmarc',
+      `v=DMARC1; p=reject; rua=${uri}`,
+      false,
+      { policy: 'reject' },
+    ]),
+    ['dmarc', 'v=DMARC1; rua=mailto://a@dm.test', false, { policy: null }],
+    ['dmarc', 'v=DMARC1; p=reject; rua=https://dm.test/a b', false],
+    ['dmarc', "v=DMARC1; p=reject; rua=mailto:o'neil+dmarc%2Ca@dm.test?cc=b@dm.test!10m", true],
+    ['tlsRpt', 'v=TLSRPTv1; rua=mailto:t@a.test?cc=u@a.test', true],
+    ['tlsRpt', 'v=TLSRPTv1; rua=mailto:<t@a.test>', false],
+    ['tlsRpt', 'v=TLSRPTv1; rua=https:a.test/reports', false],
+    // Fields of RFC 8460 and RFC 8461: no white space around `=`, and no `=` in values of extensions.
+    [
+      'tlsRpt',
+      `v=TLSRPTv1; ${TLS}; rua=https://a.test/r?a=b`,
+      true,
+      { reports: ['mailto:t@a.test', 'https://a.test/r?a=b'], warnings: [] },
+    ],
+    ['tlsRpt', 'v=TLSRPTv1; rua = mailto:t@a.test', false],
+    ['tlsRpt', `v=TLSRPTv1; ${TLS}; more=a=b`, false],
+    ['tlsRpt', `v=TLSRPTv1; ${TLS}; ${'x'.repeat(33)}=1`, false],
+    ['mtaSts', 'v=STSv1; id = 1', false],
+    ['mtaSts', 'v=STSv1; id=1; more=a b', false],
+    // The letters c, r and t are for the text of the explanation (RFC 7208 section 7.2), not for where it is.
+    ['spf', 'v=spf1 exp=%{r}.a.test -all', false],
+    ['spf', 'v=spf1 exp=%{i}.a.test -all', true],
+  ];
+/** Text as a string of a zone file. */
+const quoted = (text: string): string =>
+  `"${[...Buffer.from(text)].map((byte) => (byte < 0x20 || byte > 0x7e ? `\\${`${byte}`.padStart(3, '0')}` : String.fromCharCode(byte))).join('')}"`;
+
+const DIGEST = '0123456789abcdef'.repeat(4);
 const zoneOf = (): string =>
   [
     '$TTL 300\n@ SOA ns root 1 2 3 4 5\n@ NS ns\nns A 127.0.0.1\n$ORIGIN open.test.\nhost A 192.0.2.1\ntest.open.known-exists.mirror A 192.0.2.1\nknown-inside A 192.0.2.1',
@@ -80,6 +148,11 @@ const zoneOf = (): string =>
     '$ORIGIN dm.test.\n@ MX 10 host.open.test.',
     ...Object.entries(DMARC).map(([name, [record]]) => `_dmarc.${name} TXT "${record}"\n${name} A 192.0.2.1`),
     'exists.d51 A 192.0.2.1\nexists.d40 A 192.0.2.1\na.below.d40 A 192.0.2.1',
+    '_dmarc.team.d40 TXT "v=DMARC1; p=none; sp=none; np=none"\nteam.d40 A 192.0.2.1',
+    '$ORIGIN syntax.test.\nhost A 192.0.2.1',
+    ...SYNTAX.map(([part, record], at) => `${OWNERS[part]}s${at} TXT ${quoted(record)}\ns${at} MX 10 host`),
+    '$ORIGIN alias.test.\n@ MX 10 mail\nmail CNAME end\nend A 192.0.2.1',
+    `_25._tcp.end TLSA 3 1 1 ${DIGEST}\n_25._tcp.mail TLSA 1 1 1 ${DIGEST}`,
     '$ORIGIN testing.test.\n@ MX 10 host.open.test.\n_mta-sts TXT "v=STSv1; id=1"',
   ].join('\n');
 
@@ -127,6 +200,23 @@ test.serial('DMARC: the policy of a name that does not exist is that of `np`', a
   t.is(await policyOf('a.absent.'), 'none');
 });
 
+test.serial('DMARC: `sp` and `np` of a record below the organizational domain are ignored', async (t) => {
+  const { dmarc } = await reportOn('team.d40.dm.test');
+  t.like(dmarc, { policy: 'none', subdomainPolicy: 'quarantine', nonexistentSubdomainPolicy: 'none' });
+  t.deepEqual(
+    dmarc.warnings.filter((it) => it.includes('ignored')),
+    ['sp', 'np'].map(
+      (tag) => `The tag ${tag} is ignored, because subdomains have the record of d40.dm.test.`,
+    ),
+  );
+});
+
+for (const [at, [part, record, valid, says = {}]] of SYNTAX.entries())
+  test.serial(`a record is ${valid ? 'valid' : 'invalid'}: ${JSON.stringify(record)}`, async (t) => {
+    const { [part]: report } = await reportOn(`s${at}.syntax.test`);
+    t.like(report, { valid, ...says }, report.errors.join(' '));
+  });
+
 test.serial('DMARC: a policy that is only tested has a warning with the one that applies', async (t) => {
   const testedOf = async (name: string) => {
     const { dmarc } = await reportOn(`${name}.dm.test`);
@@ -155,6 +245,43 @@ test.serial(
     t.deepEqual(matching.mtaSts.warnings, [
       'The mode is testing: senders report failures of TLS and deliver nevertheless.',
     ]);
+  },
+);
+
+test('MTA-STS: white space of a policy is spaces and tabs', (t) => {
+  const faultsOf = (text: string) => {
+    const findings = newFindings();
+    readMtaStsPolicy(text, findings);
+    return findings;
+  };
+  t.deepEqual(faultsOf(policyFor('enforce', '\t host.open.test \t')), newFindings());
+  t.is(faultsOf(policyFor('enforce', 'host.open.test\u00a0')).errors.length, 1);
+  t.is(faultsOf(policyFor('enforce\u00a0', 'host.open.test')).errors.length, 1);
+  t.is(faultsOf(`${policyFor('enforce', 'host.open.test')}more:\n`).errors.length, 1);
+  t.deepEqual(faultsOf(`\n${policyFor('enforce', 'host.open.test')}`), {
+    errors: [],
+    warnings: ['Line 1 of the policy is empty, which some senders may not accept.'],
+  });
+});
+
+test.serial(
+  'DANE: a mail server that is an alias has the records of the name with its addresses',
+  async (t) => {
+    const server = await startValidating(named);
+    t.teardown(() => server.close());
+    const { dane } = await reportOn('alias.test', '', createResolver({ servers: [server] }));
+    t.deepEqual(dane.errors, []);
+    t.like(dane.hosts[0], { host: 'mail.alias.test', authenticated: true });
+    t.deepEqual(
+      dane.hosts[0]?.records.map(({ usage }) => usage),
+      [3],
+    );
+    // Without authentication, the alias counts as it is.
+    const { dane: plain } = await reportOn('alias.test');
+    t.deepEqual(
+      plain.hosts[0]?.records.map(({ usage }) => usage),
+      [1],
+    );
   },
 );
 

@@ -1,14 +1,12 @@
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import test from 'ava';
-import { encode } from 'dns-packet';
 import { SMTPServer } from 'smtp-server';
 import { readMtaStsPolicy } from '../../activities/mailDomain/mtaStsPolicy.ts';
 import { reportDomain } from '../../activities/mailDomain/report.ts';
 import { newFindings } from '../../activities/mailDomain/verdict.ts';
 import { createResolver, type Resolver } from '../../egress/resolver.ts';
 import { makeCertificate } from '../helpers/certificates.ts';
-import { type Received, startDns } from '../helpers/dns.ts';
+import { startValidating } from '../helpers/dns.ts';
 import { codeOf, soon, stubNetwork } from '../helpers/egress.ts';
 import { isRecord } from '../helpers/json.ts';
 import { MAIL_HOST, networkOf } from '../helpers/mail.ts';
@@ -230,19 +228,6 @@ test.serial('MTA-STS: the policy is requested once, over valid TLS, without redi
   t.deepEqual(refusing.dialled, []);
 });
 
-/** Forwards queries to BIND, and marks its answers as validated, as a resolver that validates DNSSEC does. */
-const validating = () =>
-  startDns(async ({ packet, question }: Received) => {
-    const query = encode({ type: 'query', id: packet.id ?? 0, flags: 0x0120, questions: [question] });
-    const socket = createSocket('udp4');
-    socket.send(query, named.port, named.address);
-    const [answer]: Buffer[] = await once(socket, 'message');
-    socket.close();
-    if (answer === undefined) throw new Error('no answer');
-    answer.writeUInt16BE(answer.readUInt16BE(2) | (Number(packet.flag_ad) << 5), 2);
-    return answer;
-  });
-
 test.serial('DANE: only authenticated records count', async (t) => {
   const { dane } = await reportOn('both-ways.test');
   t.false(dane.valid);
@@ -255,7 +240,7 @@ test.serial('DANE: only authenticated records count', async (t) => {
     [3, true],
   ]);
   t.is(host?.records.find(({ usage }) => usage === 3)?.association, '0123456789abcdef'.repeat(4));
-  const server = await validating();
+  const server = await startValidating(named);
   t.teardown(() => server.close());
   using network = await networkWith(POLICY);
   const secure = createResolver({ servers: [server] });
