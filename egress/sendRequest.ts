@@ -5,7 +5,7 @@ import { invalidInput } from '../schemas/errors.ts';
 import type { ResponseWarning } from '../schemas/formats/responseWarnings.ts';
 import type { Limits } from './clock.ts';
 import { targetFailed } from './failure.ts';
-import { type Message, type Observed, readBody, readFraming } from './http1/body.ts';
+import { type Message, type Observed, REFUSALS, readBody, readFraming } from './http1/body.ts';
 import { type Head, type Header, readHead, type Warn } from './http1/head.ts';
 import { createReader, type Reader } from './http1/reader.ts';
 import { INTERIM_RESPONSES } from './limits.ts';
@@ -118,7 +118,7 @@ async function isRefused(heads: Promise<Head>): Promise<boolean> {
   // A timer that fires late precedes the reading of data that has arrived in time.
   const pause = sleep(REFUSAL_MS).then(() => nextTurn(null));
   const head = await Promise.race([heads, pause]).catch(() => null);
-  return head !== null && head.status >= 400;
+  return head !== null && head.status >= REFUSALS;
 }
 
 /**
@@ -152,7 +152,7 @@ export async function sendRequest(
     return {
       ...head,
       framing,
-      body: readBody(reader, framing, { warn, trailers, isCut, mayReset: bytes !== null }),
+      body: readBody(reader, framing, head.status, { warn, trailers, isCut, mayReset: bytes !== null }),
       trailers,
       warnings,
       close: () => socket.destroy(),

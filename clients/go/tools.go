@@ -259,7 +259,7 @@ type HttpRequestOutput struct {
 	Trailers map[string]any `json:"trailers"`
 	// Interim responses (1xx, such as 103 Early Hints) before the response, in order; empty if there are none. At most 10.
 	InterimResponses []HttpRequestOutputInterimResponsesItem `json:"interimResponses"`
-	// Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none. - `odd_status_line`: the version is neither HTTP/1.0 nor HTTP/1.1, or the status line has extra spaces - `bare_lf`: a line ends with LF instead of CRLF - `bare_cr`: a header contains a CR that is not part of a line ending - `nul_in_header`: a header contains a NUL character - `control_character`: a header contains a control character other than CR, LF and NUL - `folded_header`: a header continues on the next line - `space_before_colon`: white space precedes the colon of a header; it was removed from the name - `invalid_header_name`: a header name is empty or contains characters that are not allowed in names - `ignored_line`: a line that is not a header was ignored - `repeated_content_length`: `Content-Length` is repeated with the same value - `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding` - `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once - `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off - `connection_reset`: the body has no length and the target reset the connection before it had read the request, so that it may be cut off
+	// Violations of HTTP/1.1 (RFC 9112) in the response, each code once; empty if there are none. - `odd_status_line`: the version is neither HTTP/1.0 nor HTTP/1.1, or the status line has extra spaces - `bare_lf`: a line ends with LF instead of CRLF - `bare_cr`: a header contains a CR that is not part of a line ending - `nul_in_header`: a header contains a NUL character - `control_character`: a header contains a control character other than CR, LF and NUL - `folded_header`: a header continues on the next line - `space_before_colon`: white space precedes the colon of a header; it was removed from the name - `invalid_header_name`: a header name is empty or contains characters that are not allowed in names - `ignored_line`: a line that is not a header was ignored - `repeated_content_length`: `Content-Length` is repeated with the same value - `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding` - `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once - `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off - `connection_reset`: the target reset the connection before it had read the request, so that the body may be cut off
 	Warnings []string `json:"warnings"`
 	// Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS.
 	ElapsedMs int `json:"elapsedMs"`
@@ -534,9 +534,9 @@ type SmtpTestOutputDomainDmarc struct {
 	OrganizationalDomain *string `json:"organizationalDomain"`
 	// DMARC policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of the record of a parent domain.
 	Policy *string `json:"policy"`
-	// Policy for existing subdomains.
+	// Policy for existing subdomains without a record of their own, from the record of the organizational domain.
 	SubdomainPolicy *string `json:"subdomainPolicy"`
-	// Policy for subdomains that do not exist.
+	// The same for subdomains that do not exist.
 	NonexistentSubdomainPolicy *string `json:"nonexistentSubdomainPolicy"`
 	// Whether receivers are asked not to apply the policy (`t=y`).
 	Testing *bool `json:"testing"`
@@ -610,7 +610,7 @@ type SmtpTestOutputDomainDaneHostsItem struct {
 	Host string `json:"host"`
 	// Whether the name server of this service reports that it validated the records by DNSSEC. Senders use no others.
 	Authenticated bool `json:"authenticated"`
-	// TLSA records at `_25._tcp.<host>`.
+	// TLSA records at `_25._tcp.<host>`; of a host that is an alias, those of the name with its addresses come first.
 	Records []SmtpTestOutputDomainDaneHostsItemRecordsItem `json:"records"`
 }
 
@@ -1145,7 +1145,7 @@ func (c *Client) HtmlToImage(ctx context.Context, input HtmlToImageInput, option
 // File decodes the file.
 func (o HtmlToImageOutput) File() ([]byte, error) { return decodeFile(o.FileBase64) }
 
-// HttpRequest: HTTP request (2 credits). Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every status of the target is a result. Redirects are not followed: the result is the 3xx response with its `location`. Content and transfer codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an coding that is not supported, and for a part (206) of an encoded body, the body is returned undecoded in base64. Words in `Content-Encoding` that name no coding, such as `none` or `UTF-8`, are ignored, as browsers do. The decoded body may have at most 5 MB. A larger body, or one above 1 MB that grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. The headers may have at most 64 KiB and 500 lines. Non-public addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid certificate, or a response that cannot be read or ends early is `target_failed`; `detail` has the reason. A response that arrives before the request is sent completely, such as 413, is returned even if the target then closes the connection. Rules of HTTP that a readable response violates are listed in `warnings`. No complete response within 30 s is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when the caller disconnects.
+// HttpRequest: HTTP request (2 credits). Sends one HTTP/1.1 request and returns the complete response, including headers that browsers hide. Every status of the target is a result. Redirects are not followed: the result is the 3xx response with its `location`. Content and transfer codings (gzip, deflate, br, zstd) are decoded while the headers stay as sent; with an coding that is not supported, and for a part (206) of an encoded body, the body is returned undecoded in base64. Words in `Content-Encoding` that name no coding, such as `none` or `UTF-8`, are ignored, as browsers do. The decoded body may have at most 5 MB. A larger body, or one above 1 MB that grows more than a hundredfold, is `source_too_large`; bodies are never truncated silently. The headers may have at most 64 KiB and 500 lines. Non-public addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid certificate, or a response that cannot be read or ends early is `target_failed`; `detail` has the reason. A response that arrives before the request is sent completely, such as 413, is returned even if the target then closes the connection; if that cuts off the body of an error (status 400 or above), what arrived of it is returned with the warning `connection_reset`. Rules of HTTP that a readable response violates are listed in `warnings`. No complete response within 30 s is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when the caller disconnects.
 func (c *Client) HttpRequest(ctx context.Context, input HttpRequestInput, options ...CallOptions) (*Result[HttpRequestOutput], error) {
 	return call[HttpRequestOutput](ctx, c, "http-request", false, input, options)
 }

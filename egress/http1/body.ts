@@ -1,5 +1,5 @@
 import type { ResponseWarning } from '../../schemas/formats/responseWarnings.ts';
-import { targetFailed } from '../failure.ts';
+import { failureKind, targetFailed } from '../failure.ts';
 import { type Head, type Header, readTrailers, type Warn } from './head.ts';
 import type { Reader } from './reader.ts';
 
@@ -33,10 +33,7 @@ export interface Observed {
   trailers: Header[];
   /** Whether the connection, which has ended, may have been cut off: it used TLS and ended without `close_notify`. */
   isCut: () => boolean;
-  /**
-   * Whether a reset ends a body without a length: the request had a body, and a server that has not read all of it resets the connection
-   * when it closes it.
-   */
+  /** Whether the request had a body: a server that has not read all of it resets the connection when it closes it. */
   mayReset: boolean;
 }
 
@@ -89,6 +86,9 @@ export function readFraming(head: Head, method: string, warn: Warn): Framing {
   return { length: null, chunked: times > 0, codings };
 }
 
+/** Status codes from here on refuse a request (RFC 9110 section 15). */
+export const REFUSALS = 400;
+
 async function* readExactly(reader: Reader, bytes: number): AsyncGenerator<Buffer> {
   for (let left = bytes; left > 0; ) {
     const chunk = await reader.some(left);
@@ -130,16 +130,37 @@ async function* readToEnd(reader: Reader, { warn, isCut, mayReset }: Observed): 
 }
 
 /**
+ * Reads the body of a refusal. If the server resets the connection, its system discards what it has not sent: then the part that has
+ * arrived is the body.
+ */
+async function* readUntilReset(
+  body: AsyncGenerator<Buffer>,
+  reader: Reader,
+  { warn, isCut }: Observed,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (error) {
+    // After a failed write, a reset is read as the end of the connection; TLS then lacks `close_notify`.
+    if (failureKind(error) !== 'reset' || !(reader.wasReset || isCut())) throw error;
+    warn('connection_reset');
+  }
+}
+
+/**
  * Reads a body and decodes `chunked`; other codings stay applied.
  *
  * @param observed receives what else the end of the body tells
- * @throws ServiceError `target_failed` for a body that is cut off or is not a valid sequence of chunks
+ * @throws ServiceError `target_failed` for a body that is not a valid sequence of chunks, and for one that is cut off unless it is
+ *   that of a refusal of a request with a body
  */
 export function readBody(
   reader: Reader,
   { length, chunked }: Framing,
+  status: number,
   observed: Observed,
 ): AsyncGenerator<Buffer> {
-  if (chunked) return readChunks(reader, observed);
-  return length === null ? readToEnd(reader, observed) : readExactly(reader, length);
+  if (length === null && !chunked) return readToEnd(reader, observed);
+  const body = chunked ? readChunks(reader, observed) : readExactly(reader, length ?? 0);
+  return observed.mayReset && status >= REFUSALS ? readUntilReset(body, reader, observed) : body;
 }

@@ -47,7 +47,7 @@ export function createReader(socket: Socket): Reader {
   socket.on('data', take);
   socket.on('end', () => finish(null));
   socket.on('error', (error: NodeJS.ErrnoException) => {
-    wasReset ||= error.code === 'ECONNRESET';
+    wasReset ||= error.code === 'ECONNRESET' || error.code === 'EPIPE';
     finish(readSocketError(error));
   });
   socket.on('close', () => finish(targetFailed('reset')));

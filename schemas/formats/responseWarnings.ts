@@ -15,7 +15,7 @@ export const RESPONSE_WARNINGS = {
   missing_close_notify:
     'the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off',
   connection_reset:
-    'the body has no length and the target reset the connection before it had read the request, so that it may be cut off',
+    'the target reset the connection before it had read the request, so that the body may be cut off',
 } as const;
 
 export type ResponseWarning = keyof typeof RESPONSE_WARNINGS;

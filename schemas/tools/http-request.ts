@@ -35,7 +35,8 @@ export default defineTool({
     '64 KiB and 500 lines. Non-public ' +
     'addresses, internal names and ports that browsers block are `target_refused`. A failed connection, an invalid ' +
     'certificate, or a response that cannot be read or ends early is `target_failed`; `detail` has the reason. A response that ' +
-    'arrives before the request is sent completely, such as 413, is returned even if the target then closes the connection. Rules ' +
+    'arrives before the request is sent completely, such as 413, is returned even if the target then closes the connection; if that ' +
+    'cuts off the body of an error (status 400 or above), what arrived of it is returned with the warning `connection_reset`. Rules ' +
     'of HTTP that a readable response violates are listed in `warnings`. No complete response within 30 ' +
     's is `target_timeout`. POST, PUT, PATCH and DELETE requests are sent at most once and are not cancelled when ' +
     'the caller disconnects.',

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer as createTlsServer, connect as startTls } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
-import { createGuard } from '../../egress/guard.ts';
+import { createGuard, type Guard } from '../../egress/guard.ts';
 import { createReader } from '../../egress/http1/reader.ts';
 import { splitRecords } from '../../egress/tlsRecords.ts';
 import { parseAllow } from '../../schemas/formats/allow.ts';
@@ -21,6 +21,14 @@ async function started(t: ExecutionContext, server: Server): Promise<number> {
   closing(t, server);
   return listen(server);
 }
+
+const trusting = (port: number): Guard =>
+  createGuard({
+    resolver: { addresses: () => Promise.reject(new Error('unexpected lookup')) },
+    allow: [parseAllow(`127.0.0.1:${port}`)],
+    ownPorts: [],
+    ca: [certificate.cert],
+  });
 
 for (const scheme of ['http', 'https'] as const)
   test.serial(`what arrived before a reset is read, although the socket was paused: ${scheme}`, async (t) => {
@@ -70,12 +78,7 @@ for (const scheme of ['http', 'https'] as const)
       };
       const server = scheme === 'http' ? createServer(refuse) : createTlsServer(certificate, refuse);
       const port = await started(t, server);
-      const egress = createGuard({
-        resolver: { addresses: () => Promise.reject(new Error('unexpected lookup')) },
-        allow: [parseAllow(`127.0.0.1:${port}`)],
-        ownPorts: [],
-        ca: [certificate.cert],
-      });
+      const egress = trusting(port);
       const input = { url: `${scheme}://127.0.0.1:${port}/`, method: 'POST', body: 'x'.repeat(999_999) };
       for (let round = 0; round < 10; round++)
         t.like(await tool.call(input, { egress }), { statusCode: 413, body: 'x'.repeat(SIZE) });
@@ -102,3 +105,37 @@ test.serial(
     t.is(await codeOf(() => call({})), 'target_failed', 'nothing explains the reset');
   },
 );
+
+for (const scheme of ['http', 'https'] as const)
+  for (const [what, head, body, part] of [
+    ['a length', 'Content-Length: 1000', 'too big', 'too big'],
+    ['chunks', 'Transfer-Encoding: chunked', '7\r\ntoo big\r\n100\r\nmore', 'too bigmore'],
+  ] as const)
+    test.serial(
+      `a refusal that a reset cuts off is returned as far as it arrived: ${what}, ${scheme}`,
+      async (t) => {
+        let status = '';
+        const refuse = (socket: Socket, raw = socket): void => {
+          socket.on('error', () => undefined);
+          socket.once('data', () =>
+            socket.write(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`, () => raw.resetAndDestroy()),
+          );
+        };
+        const server = scheme === 'http' ? createServer(refuse) : createTlsServer(certificate);
+        if (scheme === 'https')
+          server.on('connection', (raw: Socket) =>
+            server.once('secureConnection', (secure: Socket) => refuse(secure, raw)),
+          );
+        const port = await started(t, server);
+        const egress = trusting(port);
+        const call = (input: Record<string, unknown>) =>
+          tool.call({ url: `${scheme}://127.0.0.1:${port}/`, ...input }, { egress });
+        const post = { method: 'POST', body: 'x'.repeat(999_999) };
+        status = '413 Content Too Large';
+        for (let round = 0; round < 10; round++)
+          t.like(await call(post), { statusCode: 413, body: part, warnings: ['connection_reset'] });
+        t.is(await codeOf(() => call({})), 'target_failed', 'nothing explains the reset');
+        status = '200 OK';
+        t.is(await codeOf(() => call(post)), 'target_failed', 'a result that is cut off');
+      },
+    );

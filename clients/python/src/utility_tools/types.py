@@ -439,7 +439,7 @@ class HttpRequestOutput(TypedDict):
 - `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding`
 - `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once
 - `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`, so that it may be cut off
-- `connection_reset`: the body has no length and the target reset the connection before it had read the request, so that it may be cut off"""
+- `connection_reset`: the target reset the connection before it had read the request, so that the body may be cut off"""
     elapsedMs: int
     """Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS."""
 
@@ -737,9 +737,9 @@ class SmtpTestOutputDomainDmarc(TypedDict):
     policy: Literal["none", "quarantine", "reject", None]
     """DMARC policy for mail of this domain: `p` of its own record, or `sp` (else `p`) of the record of a parent domain."""
     subdomainPolicy: Literal["none", "quarantine", "reject", None]
-    """Policy for existing subdomains."""
+    """Policy for existing subdomains without a record of their own, from the record of the organizational domain."""
     nonexistentSubdomainPolicy: Literal["none", "quarantine", "reject", None]
-    """Policy for subdomains that do not exist."""
+    """The same for subdomains that do not exist."""
     testing: Union[bool, None]
     """Whether receivers are asked not to apply the policy (`t=y`)."""
     dkimAlignment: Literal["relaxed", "strict", None]
@@ -813,7 +813,7 @@ class SmtpTestOutputDomainDaneHostsItem(TypedDict):
     authenticated: bool
     """Whether the name server of this service reports that it validated the records by DNSSEC. Senders use no others."""
     records: List["SmtpTestOutputDomainDaneHostsItemRecordsItem"]
-    """TLSA records at `_25._tcp.<host>`."""
+    """TLSA records at `_25._tcp.<host>`; of a host that is an alias, those of the name with its addresses come first."""
 
 
 class SmtpTestOutputDomainDane(TypedDict):

@@ -465,8 +465,8 @@ export interface HttpRequestOutput {
    * `length_and_transfer_encoding`: `Content-Length` was ignored because of `Transfer-Encoding` -
    * `repeated_chunked`: `Transfer-Encoding` names `chunked` more than once; it was decoded once -
    * `missing_close_notify`: the body has no length and its TLS connection ended without `close_notify`,
-   * so that it may be cut off - `connection_reset`: the body has no length and the target reset the
-   * connection before it had read the request, so that it may be cut off
+   * so that it may be cut off - `connection_reset`: the target reset the connection before it had read
+   * the request, so that the body may be cut off
    */
   warnings: ("odd_status_line" | "bare_lf" | "bare_cr" | "nul_in_header" | "control_character" | "folded_header" | "space_before_colon" | "invalid_header_name" | "ignored_line" | "repeated_content_length" | "length_and_transfer_encoding" | "repeated_chunked" | "missing_close_notify" | "connection_reset")[];
   /** Total time in milliseconds, from the DNS lookup to the last byte of the response, including TLS. */
@@ -854,9 +854,12 @@ export interface SmtpTestOutput {
        * parent domain.
        */
       policy: "none" | "quarantine" | "reject" | null;
-      /** Policy for existing subdomains. */
+      /**
+       * Policy for existing subdomains without a record of their own, from the record of the organizational
+       * domain.
+       */
       subdomainPolicy: "none" | "quarantine" | "reject" | null;
-      /** Policy for subdomains that do not exist. */
+      /** The same for subdomains that do not exist. */
       nonexistentSubdomainPolicy: "none" | "quarantine" | "reject" | null;
       /** Whether receivers are asked not to apply the policy (`t=y`). */
       testing: boolean | null;
@@ -930,7 +933,10 @@ export interface SmtpTestOutput {
          * no others.
          */
         authenticated: boolean;
-        /** TLSA records at `_25._tcp.<host>`. */
+        /**
+         * TLSA records at `_25._tcp.<host>`; of a host that is an alias, those of the name with its addresses
+         * come first.
+         */
         records: {
           /** Certificate usage; 2 (DANE-TA) and 3 (DANE-EE) are usable for mail. */
           usage: number;
