@@ -615,7 +615,7 @@ test.serial('an operator sees the pools and an account', async (t) => {
   await press('Add 98,998,987 credits');
   t.regex(await text(), /Balance 98,99/);
   await inspect(t, tab);
-  for (const path of ['pools', 'incidents', 'notice']) {
+  for (const path of ['pools', 'shares', 'sales', 'incidents', 'notice']) {
     await open(`/dashboard/operator/${path}`);
     await inspect(t, tab);
   }

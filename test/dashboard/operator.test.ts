@@ -104,7 +104,8 @@ test('operators suspend an account, whose owner sees why and keeps keys and sess
   );
   const shares = await text(operator, '/operator/shares');
   // The owner's own connections count too.
-  t.regex(shares, new RegExp(`${owner.email} – 0 1,234,567 0 0 1,50\\d 2 0`));
+  t.true(shares.includes(`${owner.email} – 0 1,234,567 0 0`), shares);
+  t.regex(shares, new RegExp(`${owner.email} 1,50\\d 2 0`));
   t.true(shares.includes('192.0.2.7 1,502 0 3'), shares);
   await withStore(stack, ({ apiProcesses }) => apiProcesses.deleteOne({ _id: accountId }));
   t.is((await owner.get('/operator/shares')).status, 404);

@@ -201,7 +201,7 @@ ${amounts([
   { term: 'Allowance', value: account.monthlyAllowance, note: 'granted each month' },
 ])}
 <nav class="segments" aria-label="On this page"><ul>
-<li><a href="#usage">Usage</a></li>${details.lists.map(({ name, title }) => html`<li><a href="#${name}">${title}</a></li>`)}<li><a href="#adjustment">Adjustment</a></li><li><a href="#suspension">Suspension</a></li>
+<li><a href="#usage">Usage</a></li>${details.lists.map(({ name, title }) => html`<li><a href="#${name}">${title}</a></li>`)}<li><a href="#adjustment">Adjustment</a></li><li><a href="#allowance">Monthly allowance</a></li><li><a href="#suspension">Suspension</a></li>
 </ul></nav>
 <h2 id="usage">Usage</h2>
 ${usage(page)}

@@ -32,14 +32,17 @@ const addressTable = (addresses: readonly ClientUse[]) =>
     addresses,
   );
 
+const accountOf = ({ accountId, email }: Share) =>
+  html`<a href="${accountPath(accountId)}">${typed(email)}</a>`;
+
+const connectionTable = (shares: readonly Share[]) =>
+  table<Share>('Connections of these accounts', [{ title: 'Account', cell: accountOf }, ...USE], shares);
+
 const shareTable = (shares: readonly Share[]) =>
   table<Share>(
     'Accounts, by running calls',
     [
-      {
-        title: 'Account',
-        cell: ({ accountId, email }) => html`<a href="${accountPath(accountId)}">${typed(email)}</a>`,
-      },
+      { title: 'Account', cell: accountOf },
       { title: 'Running calls', cell: runningCell },
       { title: 'Reserved', numeric: true, cell: ({ reserved }) => number(reserved) },
       { title: 'Calls without a charge', numeric: true, cell: ({ uncharged }) => number(uncharged) },
@@ -49,7 +52,6 @@ const shareTable = (shares: readonly Share[]) =>
         cell: ({ keptBytes }) => megabytes(keptBytes),
       },
       { title: 'Changes', numeric: true, cell: ({ changes }) => number(changes) },
-      ...USE,
       {
         title: 'State',
         cell: ({ isSuspended, pausedUntil }) => {
@@ -74,7 +76,7 @@ export const operatorSharesPage = (
     main: html`<p class="lead">The accounts that use most of the service now: running calls, calls that ended without a charge and changes of
 keys and webhook endpoints in the last 24 hours, large results that wait for replays, and connections to the API with the uploads and
 unread responses on them. The page of an account can suspend it.</p>
-${shares.length === 0 ? empty(html`<p>No account uses anything at the moment.</p>`) : shareTable(shares)}
+${shares.length === 0 ? empty(html`<p>No account uses anything at the moment.</p>`) : [shareTable(shares), connectionTable(shares)]}
 ${addresses.length === 0 ? null : addressTable(addresses)}
 <p>Connections, uploads and responses are those of some seconds ago. Behind a proxy, connections are requests in progress.</p>`,
   });
