@@ -13,7 +13,7 @@ import { codeBlock } from './highlight.ts';
 import { plainLayout, SITE_NAME } from './layout.ts';
 import { anchorOf } from './markdown.ts';
 import { PRICING_PATH } from './paths.ts';
-import { heroImage, resultImage } from './pictures.ts';
+import { cardImage, heroImage, showsResult } from './pictures.ts';
 import { packList } from './pricingPage.ts';
 
 /** The tool of the first example. */
@@ -24,7 +24,7 @@ function card(tool: ToolDefinition, packs: readonly Pack[]): Html {
   return html`<li>
 <h4><a href="/docs/tools/${tool.name}">${tool.title}</a> <span class="tag">${creditsOf(tool.price)}</span>${money === null ? null : html` <span class="money">${money}</span>`}</h4>
 <p>${summaryOf(tool)}</p>
-${resultImage(tool) ?? cardResult(tool)}
+${cardImage(tool)}${showsResult(tool) ? null : cardResult(tool)}
 </li>
 `;
 }

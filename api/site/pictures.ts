@@ -63,10 +63,14 @@ export function pictureFigure({ name }: Pick<ToolDefinition, 'name'>): Html | nu
 `;
 }
 
-/** The small image of what a tool creates; null if there is none. It is loaded when it comes into view. */
-export function resultImage({ name }: Pick<ToolDefinition, 'name'>): Html | null {
+/** Whether the image of a tool shows what it creates. */
+export const showsResult = ({ name }: Pick<ToolDefinition, 'name'>): boolean =>
+  PICTURES[name] !== undefined && PICTURES[name].isInput !== true;
+
+/** The small image of a tool; null if there is none. It is loaded when it comes into view. */
+export function cardImage({ name }: Pick<ToolDefinition, 'name'>): Html | null {
   const picture = PICTURES[name];
-  if (picture === undefined || picture.isInput) return null;
+  if (picture === undefined) return null;
   return html`<img src="${pathOf(name)}" alt="${picture.alt}" loading="lazy" width="${WIDTH / 2}" height="${HEIGHT / 2}">`;
 }
 
