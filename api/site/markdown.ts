@@ -1,4 +1,5 @@
 import { Marked, Renderer, type Token, type Tokens } from 'marked';
+import { withUnits } from '../dashboard/components/text.ts';
 import { type Html, html, ownMarkup } from '../dashboard/frame/html.ts';
 import { codeBlock } from './highlight.ts';
 
@@ -18,8 +19,8 @@ interface Rendered {
 export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-');
 
 /** Text of inline tokens, without their markup. */
 const plain = (tokens: readonly Token[]): string =>
@@ -52,6 +53,10 @@ const withPunctuation = (markup: string): string =>
     '<span class="keep">$&</span>',
   );
 
+function walkTokens(token: Token): void {
+  if (token.type === 'text') token.text = withUnits(token.text);
+}
+
 /** Renders Markdown of this project. Headings become links to themselves, and wide tables scroll. */
 export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
   const headings: Heading[] = [];
@@ -63,6 +68,7 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
     return times === 0 ? anchor : `${anchor}-${times}`;
   };
   const marked = new Marked({
+    walkTokens,
     renderer: {
       heading({ tokens, depth }: Tokens.Heading) {
         const name = plain(tokens);
@@ -90,4 +96,4 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
 
 /** Renders a text without paragraphs, such as the description of a field. */
 export const renderInline = (text: string): Html =>
-  ownMarkup(withPunctuation(String(new Marked().parseInline(text, { async: false }))));
+  ownMarkup(withPunctuation(String(new Marked({ walkTokens }).parseInline(text, { async: false }))));

@@ -1,4 +1,4 @@
-import { count } from '../dashboard/components/text.ts';
+import { count, percent } from '../dashboard/components/text.ts';
 import { type Html, html } from '../dashboard/frame/html.ts';
 import { type DayStatus, uptimeOf } from './status.ts';
 
@@ -18,14 +18,14 @@ export const uptimeText = (days: readonly DayStatus[]): string => {
   const uptime = uptimeOf(days);
   return uptime === null
     ? 'no checks'
-    : `${uptime} % uptime on ${count(days.filter(isChecked).length, 'day')}`;
+    : `${percent(uptime)} uptime on ${count(days.filter(isChecked).length, 'day')}`;
 };
 
 /** Describes a day, such as `99.79 % up, 3 minutes down, 12 minutes unknown`. */
 export function dayText(day: DayStatus): string {
   const uptime = uptimeOf([day]);
   const parts = [
-    uptime === null ? 'no checks' : `${uptime} % up`,
+    uptime === null ? 'no checks' : `${percent(uptime)} up`,
     ...(day.failed === 0 ? [] : [`${count(day.failed, 'minute')} down`]),
     ...(day.unknown === 0 || uptime === null ? [] : [`${count(day.unknown, 'minute')} unknown`]),
   ];

@@ -130,17 +130,19 @@ export async function findings(page: Page, from = 'serious'): Promise<string[]> 
 }
 
 /**
- * Returns words that are broken in the middle, apart from user input and code, which may be of any length.
+ * Returns words that are broken in the middle, and numbers that are in another line than their unit, apart from user
+ * input and code, which may be of any length.
  */
 const brokenWords = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const words = /\p{N}+ (?:%|[KMG]i?B|ms|s|min|h|px)(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:[.,:]\p{N}+)*/gu;
     const broken: string[] = [];
     for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
       if (text.parentElement?.closest('bdi, code, pre, textarea, script, .unseen')) continue;
       // Closed details have no width of their own.
       if (!text.parentElement?.checkVisibility()) continue;
-      for (const { 0: word, index } of (text.textContent ?? '').matchAll(/[\p{L}\p{N}]+(?:[.,:]\p{N}+)*/gu)) {
+      for (const { 0: word, index } of (text.textContent ?? '').matchAll(words)) {
         const range = document.createRange();
         range.setStart(text, index);
         range.setEnd(text, index + word.length);

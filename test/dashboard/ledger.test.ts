@@ -19,7 +19,7 @@ test('the ledger adds up as pages, as CSV and when recomputed', async (t) => {
   const rows = rowsOf(await pageOf(t, await owner.get('/ledger')));
   t.deepEqual(
     rows.map((row) => row.replace(/^.*UTC /, '')),
-    ['charge hash-text −1 27', 'charge hash-text −1 28', 'charge hash-text −1 29', 'signup +30 30'],
+    ['charge hash-text −1 27', 'charge hash-text −1 28', 'charge hash-text −1 29', 'sign-up +30 30'],
   );
   const csv = await owner.get('/ledger/statement.csv');
   t.regex(csv.headers.get('content-type') ?? '', /^text\/csv/);

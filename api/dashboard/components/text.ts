@@ -1,3 +1,4 @@
+import type { EntryRow } from '../../../schemas/accountRows.ts';
 import { type Html, html } from '../frame/html.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
@@ -29,13 +30,17 @@ export const moment = (iso: string | null, none = 'never'): Html =>
 export const preciseMoment = (iso: string): Html =>
   html`<time datetime="${iso}" data-seconds>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 
+/** Keeps numbers together with their units and percent signs, which would otherwise begin a line. */
+export const withUnits = (text: string): string =>
+  text.replaceAll(/(?<=\d) (?=(?:%|[KMG]i?B|ms|s|min|h|px)(?![\p{L}\p{N}]))/gu, '\u00a0');
+
 /** Formats a duration in milliseconds as readable text. */
 export const duration = (ms: number): string =>
-  ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  withUnits(ms < 1000 ? `${number(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`);
 
 /** Text in which \`backticks\` mark code. */
 export const prose = (text: string): Html =>
-  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`;
+  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${withUnits(part)}`))}`;
 
 /** Sentences in a paragraph of a description. */
 const SENTENCES = 3;
@@ -51,7 +56,10 @@ export function paragraphs(description: string): string[] {
 export const copyable = (text: string): Html => html`<code data-copy>${text}</code>`;
 
 /** Formats a share in percent. */
-export const percent = (value: number | null): string => (value === null ? '–' : `${value} %`);
+export const percent = (value: number | null): string => (value === null ? '–' : withUnits(`${value} %`));
+
+/** The type of a ledger entry in words. */
+export const entryType = (type: EntryRow['type']): string => (type === 'signup' ? 'sign-up' : type);
 
 /** A labelled badge; its colour carries no information of its own. */
 export const badge = (word: string, tone: 'good' | 'bad' | 'plain' = 'plain'): Html =>

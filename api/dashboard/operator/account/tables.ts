@@ -4,7 +4,7 @@ import type { GrantDoc, GrantOperator } from '../../../../store/accounts/account
 import type { NoticeDoc } from '../../../../store/webhooks/webhookDocs.ts';
 import { stateBadge as keyState, scopeOf } from '../../components/keyState.ts';
 import { table } from '../../components/table.ts';
-import { copyable, count, moment, number, signed, typed } from '../../components/text.ts';
+import { copyable, count, entryType, moment, number, percent, signed, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { OUTCOME_COLUMNS } from '../../pages/calls/columns.ts';
 import { failuresOf, stateBadge as webhookState } from '../../pages/webhooks/listView.ts';
@@ -65,12 +65,12 @@ export const entryTable = (entries: readonly OperatorEntry[], emails: OperatorEm
     'Entries, newest first',
     [
       { title: 'When', cell: ({ at }) => moment(at) },
-      { title: 'Type', cell: ({ type }) => type },
+      { title: 'Type', cell: ({ type }) => entryType(type) },
       {
         title: 'For',
         cell: ({ callId, tool, reference }) =>
           callId === null
-            ? typed(reference ?? '')
+            ? reference && typed(reference)
             : html`<a href="${operatorCallPath(callId)}">${tool ?? callId}</a>`,
       },
       { title: 'By', cell: ({ operator }) => operatorCell(operator, emails) },
@@ -86,11 +86,11 @@ export const grantTable = (grants: readonly GrantDoc[], emails: OperatorEmails):
     'Grants and adjustments, newest first',
     [
       { title: 'When', cell: ({ at }) => moment(at.toISOString()) },
-      { title: 'Type', cell: ({ type }) => type },
+      { title: 'Type', cell: ({ type }) => entryType(type) },
       { title: 'Requested', numeric: true, cell: ({ requested }) => signed(requested) },
       { title: 'Applied', numeric: true, cell: ({ applied }) => signed(applied) },
       { title: 'By', cell: ({ operator }) => operatorCell(operator, emails) },
-      { title: 'Reason', cell: ({ reason }) => typed(reason ?? '') },
+      { title: 'Reason', cell: ({ reason }) => (reason ? typed(reason) : null) },
     ],
     grants,
     NAMED,
@@ -117,7 +117,7 @@ function subjectOf(notice: NoticeDoc): Html {
     case 'refused':
       return html`requests refused: ${notice.code}`;
     case 'budget':
-      return html`key ${typed(notice.keyName)}: ${notice.percent} % of its budget per ${notice.period}`;
+      return html`key ${typed(notice.keyName)}: ${percent(notice.percent)} of its budget per ${notice.period}`;
     case 'topUp':
       return html`automatic top-up not made: ${notice.reason}`;
   }

@@ -83,7 +83,7 @@ ${referenceField(reference)}
 <div class="field drop" data-drop="${MAX_BATCH_BYTES}">
 <label for="file">CSV file</label>
 <input id="file" name="file" type="file" accept=".csv,text/csv" required aria-describedby="file-hint">
-<small id="file-hint">Drop a file here, or choose one: at most ${number(MAX_ROWS)} rows and ${MAX_BATCH_BYTES / MEGABYTE} MB, in UTF-8.</small>
+<small id="file-hint">Drop a file here, or choose one: at most ${number(MAX_ROWS)} rows and ${MAX_BATCH_BYTES / MEGABYTE}&nbsp;MB, in UTF-8.</small>
 </div>
 <button data-busy="Uploading and checking…">${icon('upload')}<span>Check the file</span></button>
 <p class="quiet">All rows are checked first. Then you see the price, and start the batch.</p>`,

@@ -29,7 +29,7 @@ everything that it returned. Only you see them, on the page of the call.</p>
 <ul>
 <li>fields that the tool marks as secret, such as passwords</li>
 <li>the output of a call that has such a field</li>
-<li>inputs and outputs above ${KEPT_BYTES / 1024} KB</li>
+<li>inputs and outputs above ${KEPT_BYTES / 1024}&nbsp;KB</li>
 <li>calls that are older than the newest ${KEPT_CALLS}</li>
 <li>some calls while the service is busy</li>
 </ul>`;

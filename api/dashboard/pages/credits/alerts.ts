@@ -33,7 +33,7 @@ const alertItem = (viewer: Viewer, threshold: number): Html =>
 /** Switches the mails about refused requests and budgets of keys. */
 function attentionForm(viewer: Viewer): Html {
   const isOn = viewer.account.mailsAttention === true;
-  return html`<p>You ${isOn ? 'also get' : 'can also get'} an email when requests are refused, at most once a day, and when a key reaches 80 % and 100 % of its budget.</p>
+  return html`<p>You ${isOn ? 'also get' : 'can also get'} an email when requests are refused, at most once a day, and when a key reaches 80&nbsp;% and 100&nbsp;% of its budget.</p>
 ${postForm({
   action: ATTENTION_PATH,
   viewer,

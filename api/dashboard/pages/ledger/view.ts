@@ -5,7 +5,7 @@ import { alert, empty, notice } from '../../components/alert.ts';
 import { actionButton } from '../../components/form.ts';
 import { pager } from '../../components/pager.ts';
 import { table } from '../../components/table.ts';
-import { count, moment, number, signed, typed } from '../../components/text.ts';
+import { count, entryType, moment, number, signed, typed } from '../../components/text.ts';
 import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
@@ -63,7 +63,7 @@ ${
         'Entries, newest first',
         [
           { title: 'When', cell: ({ at }) => moment(at) },
-          { title: 'Type', cell: ({ type }) => type },
+          { title: 'Type', cell: ({ type }) => entryType(type) },
           { title: 'For', cell: reason },
           { title: 'Amount', numeric: true, cell: ({ amount }) => signed(amount) },
           { title: 'Balance', numeric: true, cell: ({ balanceAfter }) => number(balanceAfter) },

@@ -42,7 +42,7 @@ function localUrl(url: string): string {
 
 function pictureView({ changedPixels, pixels, url }: NonNullable<Difference['picture']>): Html {
   const share = ((100 * changedPixels) / pixels).toFixed(2);
-  return html`<p>${count(changedPixels, 'pixel')} of ${number(pixels)} changed (${share} %).</p>
+  return html`<p>${count(changedPixels, 'pixel')} of ${number(pixels)} changed (${share}&nbsp;%).</p>
 ${
   url === null
     ? null
