@@ -70,7 +70,7 @@ export const ERRORS = {
     title: 'Unknown tool',
     detail: 'This tool does not exist. GET /api/v1/tools lists all tools.',
   },
-  not_found: { status: 404, title: 'Not found', detail: 'The requested resource does not exist.' },
+  not_found: { status: 404, title: 'Not found', detail: 'There is nothing at this address.' },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
@@ -97,7 +97,7 @@ export const ERRORS = {
   limit_reached: {
     status: 409,
     title: 'Limit reached',
-    detail: 'The account has reached the maximum number of these resources.',
+    detail: 'The account has as many of these as it may have.',
   },
   rotation_pending: {
     status: 409,

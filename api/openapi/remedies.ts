@@ -21,7 +21,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   account_suspended:
     'The dashboard shows the reason. Buy credits to cover a shortfall; a suspension by the operator lasts until the operator lifts it.',
   unknown_tool: 'Check the name after /api/v1/tools/.',
-  not_found: 'Check the path and the id. Resources of other accounts are reported as not found.',
+  not_found: 'Check the path and the id. What belongs to other accounts is reported as not found.',
   method_not_allowed: 'Use a method listed in the Allow header. Tools are called with POST.',
   idempotency_key_used: 'Use a new Idempotency-Key.',
   cancelled:
@@ -49,7 +49,7 @@ export const REMEDIES: Record<ErrorCode, string> = {
   corrupt_source: 'Check that the file is complete and opens in another program.',
   output_too_large: 'Use a smaller source file, or request a smaller size, factor or quality.',
   rate_limited:
-    'Wait the number of seconds in Retry-After. RateLimit and RateLimit-Policy state your quota. At most 64 calls of an account run at the same time per pool.',
+    'Wait the number of seconds in Retry-After. RateLimit and RateLimit-Policy state your quota. At most 64 calls of an account run at the same time in each pool, which the page of the tool names.',
   internal:
     'Retry with the same Idempotency-Key. The log of the service has the cause under the requestId, for its operator.',
   target_failed: 'Check the target from another machine. "detail" states what failed.',
@@ -81,8 +81,7 @@ const IN_WORDS: Partial<Record<ErrorCode, string>> = {
   invalid_input: 'Correct these fields.',
   idempotency_key_mismatch:
     'Use a new idempotency key for each new call. To repeat a call, leave its input unchanged.',
-  rate_limited:
-    'Wait a few seconds and send fewer requests at the same time. At most 64 calls of an account run at the same time per pool.',
+  rate_limited: 'Wait a few seconds and send fewer requests at the same time.',
   internal:
     'Repeat the call. The log of the service has the cause under the id of the request, for its operator.',
   target_failed: 'Check the target from another machine.',

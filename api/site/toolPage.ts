@@ -40,7 +40,7 @@ function limitRows(tool: ToolDefinition): [string, string][] {
     ['Price', `${creditsOf(price)} for a result, 0 for an error`],
     ['Request body', `${(limits.bodyBytes ?? DEFAULT_BODY_BYTES) / MEGABYTE} MB`],
     ['Time limit', `${limits.workMs / 1000} s`],
-    ['Concurrent calls', `At most 64 per account in all tools of the pool \`${pool}\` together`],
+    ['Concurrent calls', `At most 64 of an account, to all tools of the pool \`${pool}\` together`],
     [
       'Repeating with the same Idempotency-Key',
       secrets.length > 0
@@ -191,7 +191,7 @@ export function toolPage(tool: ToolDefinition, baseUrl: string, packs: readonly 
       id: text.toLowerCase(),
       text,
     })),
-    body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span>${money === null ? null : html` <span class="money">${money}</span>`} <a class="button" href="/dashboard/tools/${name}">Run this tool in the dashboard</a></p>
+    body: html`<p class="call"><code>POST /api/v1/tools/${name}</code> <span class="tag price">${creditsOf(price)}</span>${money === null ? null : html` <span class="money">${money}</span>`} <a class="button" href="/dashboard/tools/${name}">Run it in the dashboard</a></p>
 <p class="lead">${summaryOf(tool)}</p>
 ${pictureFigure(tool)}${heading('Example')}${exampleMarkup(tool, baseUrl)}${runMarkup(tool)}${heading('Behaviour')}${paragraphs(
   description,

@@ -85,23 +85,23 @@ test('an owner drops a file, corrects a fault, starts the batch, follows it to i
   // The script shows the progress, without another page.
   await page.waitForFunction(() => document.querySelector('progress')?.value === 3);
   t.deepEqual(paths, []);
-  t.regex(await text(), /running .*3 of 4 rows ended.*Charged 2 .*Refused 1 .*Open 1/);
+  t.regex(await text(), /running .*3 of 4 rows ended.*Charged 2 .*Failed 1 .*Open 1/);
   await look();
   isHolding = false;
   for (const response of waiting) response.end('late');
   await page.waitForFunction(() => document.querySelector('.badge')?.textContent === 'completed');
   t.deepEqual(paths, [batch]);
   const credits = 3 * Number(price);
-  t.regex(await text(), new RegExp(`4 of 4 rows ended.*Charged 3 .*Refused 1 .*Credits ${credits} of`));
+  t.regex(await text(), new RegExp(`4 of 4 rows ended.*Charged 3 .*Failed 1 .*Credits ${credits} of`));
   await look();
 
-  const refused = await page.waitForSelector('.segments ::-p-text(refused 1)');
-  await Promise.all([page.waitForNavigation({ waitUntil: 'load' }), refused?.click()]);
+  const failed = await page.waitForSelector('.segments ::-p-text(failed 1)');
+  await Promise.all([page.waitForNavigation({ waitUntil: 'load' }), failed?.click()]);
   t.deepEqual(
     await page
       .$$eval('tbody tr', (all) => all.map((row) => row.textContent.replaceAll(/\s+/g, ' ').trim()))
-      .then((all) => all.map((row) => row.slice(0, 15))),
-    ['Row 2 c refused'],
+      .then((all) => all.map((row) => row.slice(0, 14))),
+    ['Row 2 c failed'],
   );
   await look();
   const lines = linesOf(await download(tab, 'results.ndjson'));

@@ -84,12 +84,12 @@ test('a file becomes a batch with a price, which runs when it is started, and wh
   const page = await reached(t, owner, path, 'completed');
   t.regex(
     mainText(page),
-    /3 of 3 rows ended .*Charged 2 .*Refused 1 .*Cancelled 0 .*Open 0 .*Credits 2 limit 3/,
+    /3 of 3 rows ended .*Charged 2 .*Failed 1 .*Cancelled 0 .*Open 0 .*Credits 2 limit 3/,
   );
   const refusedRows = await elements(t, owner, `${path}?outcome=refused`);
   t.deepEqual(
     rowsOf(refusedRows).map((row) => row.replace(/ \d{4}-.*/, '')),
-    ['Row 1 second refused Invalid input invalid_input 0'],
+    ['Row 1 second failed Invalid input invalid_input 0'],
   );
   t.is(rowsOf(await elements(t, owner, `${path}?outcome=charged`)).length, 2);
   t.is(rowsOf(await elements(t, owner, `${path}?outcome=cancelled`)).length, 0);

@@ -101,7 +101,7 @@ test('the overview shows usage, forecast, latency and errors, as charts and as t
     rows.some((row) => /^website ut_\S+ 3 3 66.6 %$/.test(row)),
     rows.join('\n'),
   );
-  t.true(rows.some((row) => /qr-generate refunded [A-Z][a-z ]+ \S+ 0 .* ut_/.test(row)));
+  t.true(rows.some((row) => /qr-generate failed [A-Z][a-z ]+ \S+ 0 .* ut_/.test(row)));
   t.regex(mainText(await pageOf(t, await owner.get(''))), /Used 1,014 credits in 30 days/);
   t.regex(mainText(await pageOf(t, await owner.get('?days=90'))), /Used 1,014 credits in 90 days/);
 });

@@ -37,7 +37,7 @@ const batchTable = (batches: readonly BatchDoc[]): Html =>
       { title: 'State', cell: batchBadge },
       { title: 'Rows', numeric: true, cell: ({ rows }) => number(rows) },
       { title: 'Ended', numeric: true, cell: (batch) => number(endedRows(batch)) },
-      { title: 'Refused', numeric: true, cell: ({ refused }) => number(refused) },
+      { title: 'Failed', numeric: true, cell: ({ refused }) => number(refused) },
       { title: 'Credits', numeric: true, cell: ({ credits }) => number(credits) },
       {
         title: 'Key',

@@ -40,7 +40,7 @@ ${isOver ? null : html`<p class="quiet" data-pace>${paceOf(row)}</p><noscript><p
 ${amounts([
   { term: 'Rows', value: counts.rows, note: 'in the file' },
   { term: 'Charged', value: counts.charged, note: 'with a result', live: 'counts.charged' },
-  { term: 'Refused', value: counts.refused, note: 'failed, not charged', live: 'counts.refused' },
+  { term: 'Failed', value: counts.refused, note: 'not charged', live: 'counts.refused' },
   { term: 'Cancelled', value: counts.cancelled, note: 'not charged', live: 'counts.cancelled' },
   { term: 'Open', value: counts.open, note: 'wait or run', live: 'counts.open' },
   { term: 'Credits', value: credits.charged, note: limit, live: 'credits.charged' },

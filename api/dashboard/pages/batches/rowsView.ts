@@ -19,12 +19,12 @@ export interface ShownRows {
   cursor: string | undefined;
 }
 
-/** The outcomes of rows in the words of the batch's sums. */
+/** The outcomes of rows in words. */
 const OUTCOMES = {
   queued: ['waiting', 'plain'],
   running: ['running', 'plain'],
   succeeded: ['charged', 'good'],
-  failed: ['refused', 'bad'],
+  failed: ['failed', 'bad'],
   cancelled: ['cancelled', 'plain'],
 } as const;
 
@@ -66,7 +66,12 @@ function filter(batch: BatchDoc, outcome: RowOutcome | null): Html {
 `;
   return html`<nav class="segments" aria-label="Outcome"><ul>
 ${link(`all ${number(batch.rows)}`, path, outcome === null)}${Object.entries(countsOf(batch)).map(
-  ([name, rows]) => link(`${name} ${number(rows)}`, `${path}?outcome=${name}`, name === outcome),
+  ([name, rows]) =>
+    link(
+      `${name === 'refused' ? 'failed' : name} ${number(rows)}`,
+      `${path}?outcome=${name}`,
+      name === outcome,
+    ),
 )}</ul></nav>`;
 }
 

@@ -21,7 +21,10 @@ export const callPath = (id: string): string => `${CALLS_PATH}/${encodeURICompon
 
 const TONES = { charged: 'good', refunded: 'bad', refused: 'bad', running: 'plain' } as const;
 
-const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(state, TONES[state]);
+/** The state of a call in words: a reservation was refunded, but its owner has not paid yet. */
+export const stateWord = (state: CallRow['state']): string => (state === 'refunded' ? 'failed' : state);
+
+const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(stateWord(state), TONES[state]);
 
 export const outcome = ({ state, code }: CallRow): Html =>
   html`${stateBadge({ state })}${
@@ -119,7 +122,7 @@ ${
 <div><dt>Duration</dt> <dd>${
       call.durationMs === null
         ? html`–`
-        : html`${duration(call.durationMs)}${call.durationMs < 1000 ? null : html` <span class="quiet">(${number(call.durationMs)} ms)</span>`}`
+        : html`${duration(call.durationMs)}${call.durationMs < 1000 ? null : html` <span class="quiet">(${number(call.durationMs)}&nbsp;ms)</span>`}`
     }</dd></div>
 </dl>
 ${call.code === null ? null : errorOf(call.code)}

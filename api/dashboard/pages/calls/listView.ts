@@ -15,7 +15,7 @@ import { type Html, html } from '../../frame/html.ts';
 import { layout } from '../../frame/layout.ts';
 import type { Viewer } from '../../frame/viewer.ts';
 import { REFUSED_PATH, refusalTable } from '../refused/view.ts';
-import { CALLS_PATH, callPath } from './callView.ts';
+import { CALLS_PATH, callPath, stateWord } from './callView.ts';
 import { OUTCOME_COLUMNS } from './columns.ts';
 import { keepingForm } from './contentsView.ts';
 
@@ -69,7 +69,7 @@ ${selectField({
   name: 'state',
   label: LABELS.state,
   value: query.state,
-  options: [any, ...callSchema.properties.state.enum.map(option)],
+  options: [any, ...callSchema.properties.state.enum.map((it) => ({ value: it, label: stateWord(it) }))],
   failure,
 })}
 ${selectField({

@@ -238,7 +238,7 @@ program with a <a href="/dashboard/keys">key</a>.</p>`);
 ${
   failures.length === 0
     ? null
-    : html`<div class="head"><h2>Recent errors</h2><a href="${callsHref({ state: 'refunded' })}">All refunded calls</a></div>
+    : html`<div class="head"><h2>Recent errors</h2><a href="${callsHref({ state: 'refunded' })}">All failed calls</a></div>
 <p class="quiet">Calls without a result. None of them was charged.</p>
 ${callTable(failures, 'Newest errors', true)}`
 }`;
@@ -295,6 +295,6 @@ ${amounts([
 <div class="head"><h2 id="usage">Usage</h2>${splitLinks(overview)}</div>
 ${use(overview, tools)}
 <p class="quiet">Below ${count(account.lowThreshold, 'credit')}, <code>credits.low</code> is sent to your
-<a href="/dashboard/webhooks">webhooks</a>.${isUsed ? ' Durations are from acceptance to settlement; p50 and p95 are accurate to 10 %.' : null}</p>`,
+<a href="/dashboard/webhooks">webhooks</a>.${isUsed ? html` Durations are from acceptance to settlement; p50 and p95 are accurate to 10&nbsp;%.` : null}</p>`,
   });
 }

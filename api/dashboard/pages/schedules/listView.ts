@@ -39,7 +39,7 @@ export const schedulesPage = ({ viewer, schedules, cursor, failure }: SchedulesP
     title: 'Schedules',
     menu: { viewer, section: 'Schedules' },
     main: html`${alert(failure ?? null)}${suspension(viewer.account)}
-<p class="lead">A schedule runs a job or a batch again and again, and can tell what has changed. Programs create schedules.</p>
-${schedules.items.length === 0 ? empty(html`<p>There are no schedules yet. <a href="/docs/schedules#create-a-schedule">Create one from a program</a></p>`) : scheduleTable(schedules.items)}
+<p class="lead">A schedule runs a job or a batch again and again, and can tell what has changed. <a href="/docs/schedules#create-a-schedule">Programs create schedules</a>.</p>
+${schedules.items.length === 0 ? empty(html`<p>There are no schedules yet.</p>`) : scheduleTable(schedules.items)}
 ${pager({ path: SCHEDULES_PATH, query: {}, cursor, nextCursor: schedules.nextCursor })}`,
   });

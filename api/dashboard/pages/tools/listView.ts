@@ -34,7 +34,7 @@ const matches = (tool: ToolDefinition, search: string): boolean =>
 function toolItem(tool: ToolDefinition, packs: readonly Pack[]): Html {
   const money = moneyOf(tool.price, packs);
   return html`<li data-words="${wordsOf(tool)}"><a href="${toolPath(tool.name)}">
-${icon(toolIcon(tool.name))}<strong>${tool.title}</strong> <span class="quiet">${prose(summaryOf(tool))}</span> <span class="cost">${count(tool.price, 'credit')}${money === null ? null : html` <small>${money}</small>`}</span>
+${icon(toolIcon(tool.name))}<strong>${tool.title}</strong> <span class="quiet">${prose(summaryOf(tool))}</span> <span class="cost">${count(tool.price, 'credit')}${money === null ? null : html` · ${money}`}</span>
 </a></li>
 `;
 }
