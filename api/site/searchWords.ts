@@ -54,7 +54,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   '/docs/idempotency': 'duplicate twice double charge safe repeat',
   '/docs/jobs': 'async background queue long running polling callback later',
   '/docs/batches': 'bulk many thousands list urls at once csv spreadsheet import',
-  '/docs/schedules': 'cron daily hourly every day repeat monitor watch page changes alert',
+  '/docs/schedules': 'cron daily nightly weekly hourly every day repeat monitor watch page changes alert',
   '/docs/files': 'save png jpeg pdf image download binary base64 upload bytes disk',
   '/docs/rate-limits': '429 too many requests throttle quota per second concurrency parallel',
   '/docs/billing':
