@@ -10,10 +10,12 @@ const FILE = /^(?:utility[-_]tools[-_][a-z-]+|n8n-nodes-utility-tools)-\d[\w.-]*
 
 /**
  * Serves the packed clients, so that `npm install` and `pip install` take them from the address of the installation.
+ * Their folder leads to the guide, which names them.
  *
  * @param folder folder that `npm run clients` fills; may be missing
  */
 export function clientFileRoutes(router: Router<State>, folder: string): void {
+  router.get('/clients', (ctx: Context) => ctx.redirect('/docs/clients'));
   router.get('/clients/:file', async (ctx: Context) => {
     const { file = '' } = ctx.params;
     const path = FILE.test(file) ? join(folder, file) : null;

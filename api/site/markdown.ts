@@ -43,7 +43,7 @@ function hrefOf(href: string, linkTo: LinkTo): string | null {
 /** Replaces links in Markdown by their texts. */
 export const withoutLinks = (text: string): string => text.replaceAll(/\[([^[\]]*)\]\([^()]*\)/g, '$1');
 
-/** Lets names and paths in the columns of a table break after `/`, `.` and `_`, and nowhere else. */
+/** Lets names and paths break after `/`, `.` and `_`, and nowhere else. */
 const breakable = (code: string): string => code.replaceAll(/(?<=[\w}])[/._](?=[\w{])/g, '$&<wbr>');
 
 /** Keeps a name together with the brackets and punctuation beside it, which would otherwise begin or end a line. */
@@ -52,6 +52,16 @@ const withPunctuation = (markup: string): string =>
     /\((?:<a [^>]*>)?<code>[^<]*<\/code>(?:<\/a>)?[,.;:!?)]*|(?:<a [^>]*>)?<code>[^<]*<\/code>(?:<\/a>)?[,.;:!?)]+/g,
     '<span class="keep">$&</span>',
   );
+
+/** Code of more characters can be wider than a telephone. */
+const NARROW_CHARACTERS = 30;
+
+function codespan({ text: code }: Tokens.Codespan): string {
+  const escaped = html`${code}`.markup;
+  return code.length > NARROW_CHARACTERS
+    ? `<code class="long">${breakable(escaped)}</code>`
+    : `<code>${escaped}</code>`;
+}
 
 function walkTokens(token: Token): void {
   if (token.type === 'text') token.text = withUnits(token.text);
@@ -88,6 +98,7 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
         const table = Renderer.prototype.table.call(this, token).replaceAll(/<code>[^<]*/g, breakable);
         return `<div class="wide" tabindex="0" role="group" aria-label="Table">${table}</div>\n`;
       },
+      codespan,
       code: ({ text: code, lang }: Tokens.Code) => codeBlock(code, lang ?? '').markup,
     },
   });
@@ -96,4 +107,8 @@ export function renderMarkdown(text: string, linkTo: LinkTo): Rendered {
 
 /** Renders a text without paragraphs, such as the description of a field. */
 export const renderInline = (text: string): Html =>
-  ownMarkup(withPunctuation(String(new Marked({ walkTokens }).parseInline(text, { async: false }))));
+  ownMarkup(
+    withPunctuation(
+      String(new Marked({ walkTokens, renderer: { codespan } }).parseInline(text, { async: false })),
+    ),
+  );

@@ -609,6 +609,7 @@ test('an unknown page answers 404 with a link to the overview', async (t) => {
     t.is(response.status, 404, path);
     t.regex(await response.text(), /Page not found.*href="\/docs"/s);
   }
+  t.is((await fetch(`${stack.baseUrl}/clients/`)).url, `${stack.baseUrl}/docs/clients`);
   for (const [path, headers] of [
     ['/nothing', {}],
     ['/api/v1/nothing', browser],

@@ -21,7 +21,7 @@ export const callPath = (id: string): string => `${CALLS_PATH}/${encodeURICompon
 
 const TONES = { charged: 'good', refunded: 'bad', refused: 'bad', running: 'plain' } as const;
 
-/** The state of a call in words: a reservation was refunded, but its owner has not paid yet. */
+/** The state of a call in words. `refunded` would sound as if its owner had paid: only its reservation was returned. */
 export const stateWord = (state: CallRow['state']): string => (state === 'refunded' ? 'failed' : state);
 
 const stateBadge = ({ state }: Pick<CallRow, 'state'>): Html => badge(stateWord(state), TONES[state]);
