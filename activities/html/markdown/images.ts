@@ -1,5 +1,8 @@
 import { type Element, isTag } from 'domhandler';
+import { parseHtml } from '../parse.ts';
 import { resolveUrl } from '../urls.ts';
+import { plainText } from './code.ts';
+import { find } from './find.ts';
 
 /** Attributes from which scripts copy the URL of an image to `src` when the image comes into view. */
 const LAZY = /^(?:data-(?:[\w-]*(?:src|original|lazy(?:load)?)|url|image)|(?:nitro-)?lazy-src)$/;
@@ -64,3 +67,26 @@ export function imageUrl(image: Element, base: string): string | null {
 /** Whether an image only counts visits: it declares a size of at most one pixel. */
 export const isPixel = ({ attribs }: Element): boolean =>
   /^[01](?:px)?$/.test(attribs.width ?? '') || /^[01](?:px)?$/.test(attribs.height ?? '');
+
+export const isImage = ({ name }: Element): boolean => name === 'img' || name === 'amp-img';
+
+/** Longest markup of a `noscript` with an image, in UTF-16 code units. */
+const MAX_NOSCRIPT = 10_000;
+
+/** Whether an image has a `noscript` beside it that has an image. */
+export const hasNoscriptImage = ({ parent }: Element): boolean =>
+  parent?.children.some((it) => isTag(it) && it.name === 'noscript' && /<img\b/i.test(plainText(it))) ===
+  true;
+
+/** Returns the image that a `noscript` has for one that scripts load without saying from where; null when it has none. */
+export function noscriptImage(element: Element, base: string): Element | null {
+  const markup = plainText(element);
+  if (element.children.some(isTag) || markup.length > MAX_NOSCRIPT || !/<img\b/i.test(markup)) return null;
+  const shown = element.parent?.children.filter(isTag).filter(isImage) ?? [];
+  const image = find(parseHtml(`<!doctype html><body>${markup}`).children, isImage);
+  if (image === null || shown.some((it) => imageUrl(it, base) !== null)) return null;
+  // An image without text that stands alone counts visits.
+  if (shown.length === 0 && (image.attribs.alt ?? '') === '') return null;
+  image.parent = element.parent;
+  return image;
+}

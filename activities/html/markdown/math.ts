@@ -1,16 +1,6 @@
 import { type ChildNode, type Element, isTag, isText } from 'domhandler';
-
-const textOf = (node: ChildNode): string =>
-  isText(node) ? node.data : 'children' in node ? node.children.map(textOf).join('') : '';
-
-function find(element: Element, isWanted: (element: Element) => boolean): Element | null {
-  for (const child of element.children) {
-    if (!isTag(child)) continue;
-    const found = isWanted(child) ? child : find(child, isWanted);
-    if (found !== null) return found;
-  }
-  return null;
-}
+import { plainText } from './code.ts';
+import { find } from './find.ts';
 
 const elements = ({ children }: Element): Element[] => children.filter(isTag);
 const squeeze = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
@@ -37,7 +27,7 @@ function texOf(node: ChildNode): string {
     case 'munderover':
       return `{${a}}_{${b}}^{${c}}`;
     case 'mtext':
-      return `\\text{${squeeze(textOf(node))}}`;
+      return `\\text{${squeeze(plainText(node))}}`;
     case 'mtr':
       return parts.join(' & ');
     case 'mtable':
@@ -46,7 +36,7 @@ function texOf(node: ChildNode): string {
     case 'annotation-xml':
       return '';
     default:
-      return parts.length > 0 ? parts.join(' ') : squeeze(textOf(node));
+      return parts.length > 0 ? parts.join(' ') : squeeze(plainText(node));
   }
 }
 
@@ -64,8 +54,8 @@ const CONTAINER =
   /(?:^|\s)(?:katex|katex-display|mwe-math-element|MathJax(?:_Display|_SVG|_Preview)?|mathjax)(?:\s|$)/;
 
 function read(math: Element): Formula | null {
-  const annotation = find(math, isTex);
-  const tex = squeeze(annotation === null ? (math.attribs.alttext ?? texOf(math)) : textOf(annotation));
+  const annotation = find(math.children, isTex);
+  const tex = squeeze(annotation === null ? (math.attribs.alttext ?? texOf(math)) : plainText(annotation));
   // MediaWiki puts the whole formula in a group.
   const bare = /^\{\\(?:display|text)style (.*)\}$/.exec(tex)?.[1] ?? tex;
   return bare === '' ? null : { tex: bare.trim(), isDisplay: math.attribs.display === 'block' };
@@ -82,7 +72,7 @@ function readTexText(element: Element): Formula | null {
   const { class: classes = '' } = attribs;
   if (name !== 'math-renderer' && !TEX_TEXT.test(classes)) return null;
   if (element.children.some((child) => isTag(child) && child.name !== 'code')) return null;
-  const text = squeeze(textOf(element));
+  const text = squeeze(plainText(element));
   const [, round, square, double, single] = DELIMITED.exec(text) ?? [];
   const delimited = round ?? square ?? double ?? single;
   const mode = `${classes} ${attribs['data-math-style'] ?? ''}`;
@@ -101,13 +91,13 @@ export function readFormula(element: Element): Formula | null {
   const { name, attribs } = element;
   if (name === 'script') {
     const isFormula = /^math\/(?:tex|latex)/i.test(attribs.type ?? '');
-    const tex = squeeze(textOf(element));
+    const tex = squeeze(plainText(element));
     return isFormula && tex !== '' ? { tex, isDisplay: /mode=display/.test(attribs.type ?? '') } : null;
   }
   if (isMath(element)) return read(element);
   const classes = attribs.class ?? '';
   if (name !== 'mjx-container' && !CONTAINER.test(classes)) return readTexText(element);
-  const math = find(element, isMath);
+  const math = find(element.children, isMath);
   if (math === null) return null;
   const formula = read(math);
   const isDisplay = formula?.isDisplay === true || /display/i.test(classes) || attribs.display === 'true';
