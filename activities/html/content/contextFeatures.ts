@@ -1,4 +1,5 @@
 import { chooseBlocks } from './chooseBlocks.ts';
+import { type Range, summed } from './sums.ts';
 
 /** Names of the sets of blocks that belong together, in the order of their features. */
 export const FAMILIES = ['kin', 'part', 'up1', 'up3', 'up6', 'group', 'item', 'slot'] as const;
@@ -35,14 +36,10 @@ export function describeContext(
   const width = CONTEXT_FEATURES.length;
   const rows = new Float32Array(width * length);
   const weights = words.map((count) => Math.max(1, count));
-  const sum = new Float64Array(length + 1);
-  const total = new Float64Array(length + 1);
-  for (const [index, weight] of weights.entries()) {
-    sum[index + 1] = (sum[index] ?? 0) + weight * (chances[index] ?? 0);
-    total[index + 1] = (total[index] ?? 0) + weight;
-  }
-  const mean = (start: number, end: number): number =>
-    ((sum[end] ?? 0) - (sum[start] ?? 0)) / Math.max(1, (total[end] ?? 0) - (total[start] ?? 0));
+  const sum = summed(weights.map((weight, index) => weight * (chances[index] ?? 0)));
+  const total = summed(weights);
+  const mean = (range: Range): number => sum(range) / Math.max(1, total(range));
+  const page = { start: 0, end: length };
   const familyMeans = FAMILIES.map((name) => {
     const members = families[name];
     const size = members.reduce((most, family) => Math.max(most, family), 0) + 1;
@@ -65,10 +62,10 @@ export function describeContext(
     rows[at++] = own;
     for (const step of NEAR) rows[at++] = chances[index + step] ?? -1;
     for (const size of AROUND)
-      rows[at++] = mean(Math.max(0, index - size), Math.min(length, index + size + 1));
+      rows[at++] = mean({ start: Math.max(0, index - size), end: Math.min(length, index + size + 1) });
     for (const meanOf of familyMeans) rows[at++] = meanOf(index);
-    rows[at++] = mean(0, length);
-    rows[at++] = Math.log1p(sum[length] ?? 0);
+    rows[at++] = mean(page);
+    rows[at++] = Math.log1p(sum(page));
     rows[at++] = expected;
     rows[at++] = own - least;
   }

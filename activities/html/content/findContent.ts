@@ -1,10 +1,11 @@
 import { Document, type Text } from 'domhandler';
 import { PAGE_TYPES } from '../../../schemas/tools/web-scrape.ts';
 import type { LoadedPage } from '../load.ts';
-import { describeBlocks, measure } from './blockFeatures.ts';
+import { describeBlocks } from './blockFeatures.ts';
 import { divide } from './blocks.ts';
 import { chooseForType } from './chooseForType.ts';
 import { describeContext } from './contextFeatures.ts';
+import { measure } from './measures.ts';
 import { readMetadataText } from './metadataText.ts';
 import { type Model, type PageType, readModel } from './model.ts';
 import { expandNoscript } from './noscript.ts';

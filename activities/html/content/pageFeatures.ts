@@ -1,6 +1,7 @@
 import { isText } from 'domhandler';
 import { isRecord } from '../../../schemas/isRecord.ts';
 import type { Block } from './blocks.ts';
+import type { Measures } from './measures.ts';
 import { metaContent, type PageIndex } from './pageIndex.ts';
 
 /** Types of schema.org that say what a page is about. */
@@ -134,12 +135,6 @@ export const PAGE_FEATURES = [
 ] as const;
 
 const countOf = (text: string, pattern: RegExp): number => (pattern.test(text) ? 1 : 0);
-
-interface Measures {
-  words: number[];
-  linked: boolean[];
-  prose: boolean[];
-}
 
 /** Describes a page as a whole by numbers, named by `PAGE_FEATURES`. */
 export function describePage(

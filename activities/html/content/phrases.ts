@@ -29,6 +29,13 @@ const PHRASES: Readonly<Record<string, RegExp>> = {
 };
 export const PHRASE_NAMES = Object.keys(PHRASES);
 
+/** Subjects of headings above sections and of texts before lists. */
+export const LEADS = ['related', 'comments', 'more', 'about', 'rating'];
+const LEAD_INDICES = LEADS.map((name) => PHRASE_NAMES.indexOf(name));
+/** Selects the phrases of `LEADS`. */
+export const leadsOf = (phrases: readonly number[] | undefined): number[] =>
+  LEAD_INDICES.map((index) => phrases?.[index] ?? 0);
+
 const PATTERNS = Object.values(PHRASES);
 /** Subjects whose phrases need no letter. */
 const WITHOUT_LETTERS = new Set(['legal', 'price', 'rating', 'date', 'question']);

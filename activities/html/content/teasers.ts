@@ -1,5 +1,6 @@
-import type { Measures } from './blockFeatures.ts';
 import type { Block, Box } from './blocks.ts';
+import type { Measures } from './measures.ts';
+import { summed } from './sums.ts';
 
 /** Number of siblings with the same tag from which they may be entries of a list. */
 const MIN_ENTRIES = 3;
@@ -21,13 +22,6 @@ const BESIDE = /^(?:aside|nav|footer)$/;
 const REFERENCE =
   /^(?:(?:read|see|watch|learn) (?:more|also|next)|also read|more (?:on|from)|related|don.t miss)\b/i;
 const MOSTLY_LINKED = 0.5;
-
-/** Sums over ranges of blocks. */
-function summed(values: readonly number[]): (box: Pick<Box, 'start' | 'end'>) => number {
-  const sums = [0];
-  for (const value of values) sums.push((sums.at(-1) ?? 0) + value);
-  return ({ start, end }) => (sums[end] ?? 0) - (sums[start] ?? 0);
-}
 
 /** Whether an element is inside an article: articles inside articles are comments on them or refer to others. */
 function isInArticle({ parent }: Box): boolean {

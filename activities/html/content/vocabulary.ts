@@ -1,4 +1,5 @@
 import type { Element } from 'domhandler';
+import { remember } from '../remember.ts';
 
 /**
  * Words in classes, ids and roles by which pages of all kinds name their parts, by subject. They are evidence for the
@@ -89,16 +90,7 @@ const MAX_NAMES = 400;
 
 /** Creates a function that returns the subjects that an element's names speak of, as indices. */
 export function createSubjectReader(): (element: Element) => readonly number[] {
-  const known = new Map<string, readonly number[]>();
-  return ({ name, attribs }) => {
-    let names = name.includes('-') ? name : '';
-    for (const attribute of ATTRIBUTES) {
-      const value = attribs[attribute];
-      if (value !== undefined) names += ` ${value}`;
-    }
-    if (names === '') return [];
-    const before = known.get(names);
-    if (before !== undefined) return before;
+  const subjectsIn = remember((names: string): readonly number[] => {
     const words = names
       .slice(0, MAX_NAMES)
       .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -112,8 +104,14 @@ export function createSubjectReader(): (element: Element) => readonly number[] {
       add(word);
       if (STARTS.has(word)) add(`${word} ${words[at + 1] ?? ''}`);
     }
-    const subjects = [...found];
-    known.set(names, subjects);
-    return subjects;
+    return [...found];
+  });
+  return ({ name, attribs }) => {
+    let names = name.includes('-') ? name : '';
+    for (const attribute of ATTRIBUTES) {
+      const value = attribs[attribute];
+      if (value !== undefined) names += ` ${value}`;
+    }
+    return names === '' ? [] : subjectsIn(names);
   };
 }
