@@ -3,12 +3,11 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import type { CallDoc } from '../../store/calls/callDocs.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { isRecord, type Json, recordAt } from '../helpers/json.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
 type Row = Record<string, unknown>;
 interface List {
@@ -16,16 +15,11 @@ interface List {
   nextCursor: string | null;
 }
 
-let stack: SharedStack;
-let store: Store;
-
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-});
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -1,19 +1,14 @@
 import test from 'ava';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
 type Row = Record<string, unknown>;
 
 const KEYS = '/api/v1/account/keys';
 const HOUR_MS = 3_600_000;
 
-let stack: SharedStack;
-
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 const json = async (response: Response) => JSON.parse(await response.text());
 

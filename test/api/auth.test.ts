@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { createAttemptLimit } from '../../api/auth/attemptLimit.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { isRecord, type Json } from '../helpers/json.ts';
 import { accountOf } from '../helpers/ledgerCheck.ts';
 import { FREE_CREDITS, LIMITED, useStack } from '../helpers/profiles.ts';
@@ -12,30 +12,22 @@ import {
   signIn,
   signUp,
 } from '../helpers/session.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 import { makeUser } from '../helpers/users.ts';
 
 const { publicUrl: PUBLIC_URL } = LIMITED;
 /** Delay of a sign-in to an account whose password many addresses have guessed wrong. */
 const SLOW_MS = 5000;
 
-let stack: SharedStack;
-let store: Store;
+const stack = await useStack();
 /** A second stack that has rate limits and another public URL. */
-let limited: SharedStack;
-let limitedStore: Store;
-
-test.before(async () => {
-  stack = await useStack();
-  limited = await useStack('limited');
-  store = await openStore(stack.mongodbUri);
-  limitedStore = await openStore(limited.mongodbUri);
-});
+const limited = await useStack('limited');
+const store = await openStore(stack.mongodbUri);
+const limitedStore = await openStore(limited.mongodbUri);
 test.after.always(async () => {
-  await store?.close();
-  await limitedStore?.close();
-  await stack?.stop();
-  await limited?.stop();
+  await store.close();
+  await limitedStore.close();
+  await stack.stop();
+  await limited.stop();
 });
 
 async function fields(response: Response): Promise<Json> {

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { RUNNING_JOBS } from '../../activities/callJobs/jobActivities.ts';
 import type { BatchManifest } from '../../schemas/batches.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { batchesOf, linesOf, NDJSON } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
@@ -13,13 +13,9 @@ import { callsOf } from '../helpers/ledgerCheck.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-let stack: SharedStack;
-let store: Store;
-let server: Server;
-let target: string;
 /** The requests that the target has not answered, by path. */
 const open = new Map<string, ServerResponse>();
 
@@ -27,21 +23,19 @@ const open = new Map<string, ServerResponse>();
 const release = (path: string) =>
   until(`${path} has arrived`, async () => open.get(path) ?? null).then((response) => response.end('ok'));
 
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  server = createServer(({ url = '' }, response) => {
-    if (url === '/large') response.end('x'.repeat(200_000));
-    else if (url.startsWith('/held')) open.set(url, response);
-    else response.end('ok');
-  });
-  target = await listenAsTarget(server);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const server = createServer(({ url = '' }, response) => {
+  if (url === '/large') response.end('x'.repeat(200_000));
+  else if (url.startsWith('/held')) open.set(url, response);
+  else response.end('ok');
 });
+const target = await listenAsTarget(server);
 test.after.always(async () => {
-  server?.closeAllConnections();
-  server?.close();
-  await store?.close();
-  await stack?.stop();
+  server.closeAllConnections();
+  server.close();
+  await store.close();
+  await stack.stop();
 });
 
 /** Reads an archive with another program than the one that wrote it. Returns the base64 of each file by its name. */

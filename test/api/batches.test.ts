@@ -1,10 +1,10 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import test from 'ava';
 import { ROWS_BESIDE_CALLS } from '../../activities/batches/runRows.ts';
 import { RUNNING_JOBS } from '../../activities/callJobs/jobActivities.ts';
 import { type BatchRow, MAX_OPEN_BATCHES } from '../../schemas/batches.ts';
 import { createAccounts } from '../../store/accounts/accounts.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { batchesOf, CSV, linesOf, NDJSON } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
@@ -12,16 +12,12 @@ import { recordAt, recordsAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** An input whose call the egress guard refuses. */
 const REFUSED = { url: 'http://127.0.0.1:9/' };
 
-let stack: SharedStack;
-let store: Store;
-let server: Server;
-let target: string;
 /** The requests that the target has not answered. */
 const open = new Set<ServerResponse>();
 let isHolding = false;
@@ -52,20 +48,18 @@ async function isSettled(account: TestAccount, granted: number, ...batches: Batc
   return drift.length === 0 && balance === granted - charged && paid === charged;
 }
 
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  server = createServer((_request, response) => {
-    if (!isHolding) return response.end('ok');
-    return open.add(response);
-  });
-  target = await listenAsTarget(server);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const server = createServer((_request, response) => {
+  if (!isHolding) return response.end('ok');
+  return open.add(response);
 });
+const target = await listenAsTarget(server);
 test.after.always(async () => {
-  server?.closeAllConnections();
-  server?.close();
-  await store?.close();
-  await stack?.stop();
+  server.closeAllConnections();
+  server.close();
+  await store.close();
+  await stack.stop();
 });
 
 test('the rows of a JSON body run, each with a call, a price and an outcome', async (t) => {

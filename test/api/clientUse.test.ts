@@ -5,7 +5,7 @@ import test from 'ava';
 import { readAddresses, readShares } from '../../store/accounts/shares.ts';
 import { makeAccount, withStore } from '../helpers/account.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** An address that no other test connects from. */
@@ -20,16 +20,13 @@ const LARGE = '\u0001'.repeat(3_000_000);
 const target = createServer((_request, response) =>
   response.setHeader('Content-Type', 'text/plain').end(LARGE),
 );
-let stack: SharedStack;
 const sockets: Socket[] = [];
 
-test.before(async () => {
-  stack = await useStack();
-});
+const stack = await useStack();
 test.after.always(async () => {
   for (const socket of sockets) socket.destroy();
   target.close();
-  await stack?.stop();
+  await stack.stop();
 });
 
 /** Sends bytes to an API process from `ADDRESS`. Resolves when its kernel has taken them. */

@@ -16,20 +16,13 @@ import {
 } from '../helpers/markup.ts';
 import { LIMITED, useStack } from '../helpers/profiles.ts';
 import { type Credentials, cookieOf, freshCredentials, postAuth } from '../helpers/session.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 import { makeUser } from '../helpers/users.ts';
 
 const { publicUrl: PUBLIC_URL, uiUrl: UI_URL } = LIMITED;
 
-let stack: SharedStack;
-let owner: Credentials;
-let operator: Credentials;
-
-test.before(async () => {
-  stack = await useStack('limited');
-  [owner, operator] = await Promise.all([makeUser(stack, 'owner'), makeUser(stack, 'operator')]);
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack('limited');
+const [owner, operator] = await Promise.all([makeUser(stack, 'owner'), makeUser(stack, 'operator')]);
+test.after.always(() => stack.stop());
 
 type Headers = Record<string, string>;
 

@@ -5,14 +5,9 @@ import { statusFeed } from '../../api/status/statusPage.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { type ParsedFeed, parseFeed } from '../helpers/atom.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
-let stack: SharedStack;
-
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 async function feedAt(path: string): Promise<ParsedFeed> {
   const response = await fetch(`${stack.baseUrl}${path}`);

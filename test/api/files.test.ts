@@ -7,7 +7,7 @@ import { RUNNING_JOBS } from '../../activities/callJobs/jobActivities.ts';
 import { type FileRow, MAX_FILE_BYTES } from '../../schemas/files.ts';
 import type { JobRow } from '../../schemas/jobs.ts';
 import { FILE_PIECE_BYTES } from '../../store/files/fileContents.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { batchesOf, linesOf } from '../helpers/batches.ts';
 import { filesOf } from '../helpers/files.ts';
@@ -17,22 +17,17 @@ import { auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { makePdf, ONE_PAGE } from '../helpers/pdf.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const PDF = makePdf({ objects: ONE_PAGE });
 const MB = 1024 * 1024;
 
-let stack: SharedStack;
-let store: Store;
-
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-});
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 const usageOf = async (account: TestAccount): Promise<unknown> =>

@@ -2,29 +2,23 @@ import { createHmac } from 'node:crypto';
 import test from 'ava';
 import type { BatchCallbackRow } from '../../schemas/batches.ts';
 import type { CallbackSecretRow, JobCallbackRow } from '../../schemas/jobs.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { batchesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { type Delivery, type Receiver, startReceiver } from '../helpers/receiver.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const SECRET_PATH = '/api/v1/account/callback-secret';
 const HASH = { tool: 'hash-text', input: { text: 'abc' } };
 
-let stack: SharedStack;
-let store: Store;
-
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-});
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 const secretOf = async (account: TestAccount): Promise<CallbackSecretRow> =>

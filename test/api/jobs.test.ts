@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import test from 'ava';
 import { RUNNING_JOBS } from '../../activities/callJobs/jobActivities.ts';
@@ -6,13 +6,13 @@ import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { connectClient } from '../../platform/temporal/temporal.ts';
 import { readEnv } from '../../schemas/env.ts';
 import { type JobRow, MAX_OPEN_JOBS } from '../../schemas/jobs.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { jobsOf } from '../helpers/jobs.ts';
 import { accountOf, auditAccountWhenIdle, callsOf, untilHeld } from '../helpers/ledgerCheck.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const TEXT = { text: 'abc' };
@@ -21,10 +21,6 @@ const PREFER = { Prefer: 'respond-async' };
 /** An input whose call the egress guard refuses. */
 const REFUSED = { url: 'http://127.0.0.1:9/' };
 
-let stack: SharedStack;
-let store: Store;
-let server: Server;
-let target: string;
 /** The requests that the target has not answered. */
 const open = new Set<ServerResponse>();
 let isHolding = false;
@@ -37,21 +33,19 @@ const release = () => {
   open.clear();
 };
 
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  server = createServer((request, response) => {
-    if (request.url === '/large') return response.end('x'.repeat(200_000));
-    if (!isHolding) return response.end('ok');
-    return open.add(response);
-  });
-  target = await listenAsTarget(server);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const server = createServer((request, response) => {
+  if (request.url === '/large') return response.end('x'.repeat(200_000));
+  if (!isHolding) return response.end('ok');
+  return open.add(response);
 });
+const target = await listenAsTarget(server);
 test.after.always(async () => {
-  server?.closeAllConnections();
-  server?.close();
-  await store?.close();
-  await stack?.stop();
+  server.closeAllConnections();
+  server.close();
+  await store.close();
+  await stack.stop();
 });
 
 test('a tool call that prefers it is accepted at once and has the result of the synchronous call', async (t) => {

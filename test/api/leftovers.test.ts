@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import test from 'ava';
 import { pino } from 'pino';
 import { RateLimiterMongo } from 'rate-limiter-flexible';
@@ -15,11 +15,11 @@ import { FREE_ENDS } from '../../store/calls/unchargedCalls.ts';
 import { FILE_PIECE_BYTES } from '../../store/files/fileContents.ts';
 import { createLinks, type StoredLink } from '../../store/files/links.ts';
 import { largestCounts } from '../../store/mongo/counters.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack, startDatabase } from '../helpers/stack.ts';
+import { listenAsTarget, startDatabase } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** A request that the egress guard refuses in the worker. `body` makes the input larger than a workflow payload may be. */
@@ -28,20 +28,14 @@ const REFUSED = { url: 'http://127.0.0.1:9/', method: 'POST', body: 'x'.repeat(1
 const LIMIT = { rate: 20, burst: 40 };
 const LOG = pino({ level: 'silent' });
 
-let stack: SharedStack;
-let store: Store;
-let client: Client;
-
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  const env = readEnv(stack.env);
-  client = await connectClient(env, loadKeyring(env));
-});
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const env = readEnv(stack.env);
+const client = await connectClient(env, loadKeyring(env));
 test.after.always(async () => {
-  await client?.connection.close();
-  await store?.close();
-  await stack?.stop();
+  await client.connection.close();
+  await store.close();
+  await stack.stop();
 });
 
 async function onlyCall(accountId: string): Promise<CallDoc> {

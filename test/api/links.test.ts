@@ -8,7 +8,7 @@ import { createAccounts } from '../../store/accounts/accounts.ts';
 import { FILE_PIECE_BYTES } from '../../store/files/fileContents.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { batchesOf, linesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
@@ -17,23 +17,18 @@ import { accountOf, callsOf } from '../helpers/ledgerCheck.ts';
 import { callMessage, connectMcp } from '../helpers/mcp.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const CODE = { text: 'https://example.com/', size: 100 };
 const LINKED = { ...CODE, output: 'link' };
 const HOUR_MS = 3_600_000;
 
-let stack: SharedStack;
-let store: Store;
-
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-});
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());

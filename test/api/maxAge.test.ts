@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createAccounts } from '../../store/accounts/accounts.ts';
@@ -7,7 +7,7 @@ import { closeAccount } from '../../store/accounts/closeAccount.ts';
 import { OPERATOR } from '../../store/accounts/securityLog.ts';
 import { createLedger } from '../../store/ledger/ledger.ts';
 import { createPaybacks } from '../../store/ledger/paybacks.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { batchesOf, linesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
@@ -16,7 +16,7 @@ import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck
 import { connectMcp } from '../helpers/mcp.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const TOOL = 'web-scrape';
@@ -29,30 +29,24 @@ const LONG_PAGE = `<base href="http://127.0.0.1/${'x'.repeat(LONG.url)}/">${Arra
   (_, index) => `<a href="${index}">link</a>`,
 ).join('')}`;
 
-let stack: SharedStack;
-let store: Store;
-let server: Server;
-let target: string;
 /** Requests for each path. */
 const hits = new Map<string, number>();
 
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  server = createServer(({ url = '' }, response) => {
-    const count = (hits.get(url) ?? 0) + 1;
-    hits.set(url, count);
-    if (url.endsWith('/broken')) return void response.destroy();
-    response.setHeader('Content-Type', 'text/html');
-    response.end(`<title>Load ${count}</title><p>Text</p>${url.endsWith('/long') ? LONG_PAGE : ''}`);
-  });
-  target = await listenAsTarget(server);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const server = createServer(({ url = '' }, response) => {
+  const count = (hits.get(url) ?? 0) + 1;
+  hits.set(url, count);
+  if (url.endsWith('/broken')) return void response.destroy();
+  response.setHeader('Content-Type', 'text/html');
+  response.end(`<title>Load ${count}</title><p>Text</p>${url.endsWith('/long') ? LONG_PAGE : ''}`);
 });
+const target = await listenAsTarget(server);
 test.after.always(async () => {
-  server?.closeAllConnections();
-  server?.close();
-  await store?.close();
-  await stack?.stop();
+  server.closeAllConnections();
+  server.close();
+  await store.close();
+  await stack.stop();
 });
 
 const pageOf = (path: string): string => `http://${target}/${path}`;

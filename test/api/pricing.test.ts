@@ -4,17 +4,12 @@ import { parsePacks } from '../../schemas/formats/packs.ts';
 import { loadRegistry } from '../../schemas/registry.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { seededRandom } from '../helpers/random.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
 const registry = await loadRegistry();
 const PACKS = parsePacks(['25000:169.00 USD', '1000:9.00 USD', '5000:39.00 USD']);
 
-let stack: SharedStack;
-
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 test('prices in money are those of the smallest pack, with as many digits as they need', (t) => {
   t.is(moneyOf(1, PACKS), '$0.009');

@@ -1,34 +1,28 @@
 import { createServer } from 'node:http';
 import test from 'ava';
 import { PNG } from 'pngjs';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
-import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
 import { accountOf, auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 
 const SIZE = 97;
 const BODY = { text: 'https://example.com/?q=grüße', size: SIZE };
 const CREDITS = 100;
 
-let stack: SharedStack;
-let store: Store;
-let account: TestAccount;
 /** A web server that responds to every path with the same image. */
 const pictures = createServer((_, response) =>
   response.end(PNG.sync.write(new PNG({ width: 64, height: 64 }))),
 );
-let place: string;
 
-test.before(async () => {
-  place = await listenAsTarget(pictures);
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  account = await makeAccount(stack, CREDITS);
-});
+const place = await listenAsTarget(pictures);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const account = await makeAccount(stack, CREDITS);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
   pictures.close();
 });
 

@@ -5,13 +5,9 @@ import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { makeAccount } from '../helpers/account.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
-let stack: SharedStack;
-test.before(async () => {
-  stack = await useStack('limited');
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack('limited');
+test.after.always(() => stack.stop());
 
 /** Sends copies of a request in one packet from an address. Returns the statuses, and the milliseconds until the last response. */
 async function send(

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { callWith, madeKey, newOwner } from '../helpers/dashboard.ts';
 import { linksOf, mainText, pageOf, rowsOf } from '../helpers/markup.ts';
 import { connectMcp } from '../helpers/mcp.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
 
@@ -19,16 +18,11 @@ interface Row {
   requestIds: string[];
 }
 
-let stack: SharedStack;
-let store: Store;
-
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-});
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 /** Waits until this number of an account's requests are listed as refused. */

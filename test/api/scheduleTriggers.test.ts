@@ -1,22 +1,16 @@
 import test from 'ava';
 import { MAX_SCHEDULE_CHANGES, MAX_TRIGGERS } from '../../schemas/schedules.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount } from '../helpers/account.ts';
 import { isProblem } from '../helpers/problem.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { schedulesOf } from '../helpers/schedules.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
-let stack: SharedStack;
-let store: Store;
-
-test.before(async () => {
-  stack = await useStack('limited');
-  store = await openStore(stack.mongodbUri);
-});
+const stack = await useStack('limited');
+const store = await openStore(stack.mongodbUri);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 test('an account triggers a limited number of runs a day, and repeated requests count once', async (t) => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { Client, Connection, type ScheduleDescription, ScheduleNotFoundError } from '@temporalio/client';
 import test from 'ava';
 import sharp from 'sharp';
@@ -8,7 +8,7 @@ import { createScheduleClock } from '../../platform/temporal/scheduleClock.ts';
 import { MAX_SCHEDULES, type ScheduleCallbackRow, type ScheduleRunRow } from '../../schemas/schedules.ts';
 import { closeAccount } from '../../store/accounts/closeAccount.ts';
 import { OPERATOR } from '../../store/accounts/securityLog.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { createScheduleRuns, runIdAt } from '../../store/schedules/scheduleRuns.ts';
 import { JOB_PRIORITY, workflowIds } from '../../workflows/contract.ts';
 import { makeAccount } from '../helpers/account.ts';
@@ -19,7 +19,7 @@ import { useStack } from '../helpers/profiles.ts';
 import { type Random, seededRandom } from '../helpers/random.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { schedulesOf } from '../helpers/schedules.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 const HOUR_MS = 3_600_000;
@@ -31,12 +31,6 @@ const HASH = { job: { tool: 'hash-text', input: { text: 'abc' } } };
 /** Once a year, so that its clock does not fire while a test runs. */
 const RARE = { name: 'rare', cron: '30 4 29 2 *', ...HASH };
 
-let stack: SharedStack;
-let store: Store;
-let connection: Connection;
-let client: Client;
-let server: Server;
-let target: string;
 /** What the target answers with; null: it does not answer yet. */
 let page: string | Buffer | null = 'first';
 const open = new Set<ServerResponse>();
@@ -90,23 +84,21 @@ async function fire(id: string, time: Date): Promise<void> {
   });
 }
 
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  connection = await Connection.connect({ address: stack.temporalAddress });
-  client = new Client({ connection, namespace: stack.namespace });
-  server = createServer((_request, response) => {
-    if (page === null) open.add(response);
-    else response.end(page);
-  });
-  target = await listenAsTarget(server);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const connection = await Connection.connect({ address: stack.temporalAddress });
+const client = new Client({ connection, namespace: stack.namespace });
+const server = createServer((_request, response) => {
+  if (page === null) open.add(response);
+  else response.end(page);
 });
+const target = await listenAsTarget(server);
 test.after.always(async () => {
-  server?.closeAllConnections();
-  server?.close();
-  await connection?.close();
-  await store?.close();
-  await stack?.stop();
+  server.closeAllConnections();
+  server.close();
+  await connection.close();
+  await store.close();
+  await stack.stop();
 });
 
 test.serial(

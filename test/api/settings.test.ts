@@ -14,18 +14,14 @@ import { attribute, type Element, mainText, pageOf, textOf } from '../helpers/ma
 import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
 import { readPng, readWithJsQr } from '../helpers/qr.ts';
 import { cookieOf, postAuth, signIn, signUp } from '../helpers/session.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { totp } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-let stack: SharedStack;
-
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 const accountIdOf = (email: string): Promise<string> =>
   withStore(stack, async ({ accounts }) => (await accounts.findOne({ email }))?._id ?? '');

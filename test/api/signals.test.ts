@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import test from 'ava';
 import { loadKeyring } from '../../platform/secrets/keyring.ts';
 import { connectClient } from '../../platform/temporal/temporal.ts';
@@ -9,7 +8,6 @@ import { batchesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { schedulesOf } from '../helpers/schedules.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 // Without workers, the history of a workflow consists of its start and its signals.
@@ -17,17 +15,12 @@ import { until } from '../helpers/until.ts';
 const JOB = { tool: 'hash-text', input: { text: 'abc' } };
 const REPEATS = 20;
 
-let stack: SharedStack;
-let client: Client;
-
-test.before(async () => {
-  stack = await useStack('limited');
-  const env = readEnv(stack.env);
-  client = await connectClient(env, loadKeyring(env));
-});
+const stack = await useStack('limited');
+const env = readEnv(stack.env);
+const client = await connectClient(env, loadKeyring(env));
 test.after.always(async () => {
-  await client?.connection.close();
-  await stack?.stop();
+  await client.connection.close();
+  await stack.stop();
 });
 
 /** Waits until a workflow has been signalled, and returns the number of events of its history. */

@@ -3,14 +3,10 @@ import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import { createCallWorkflow } from '../../api/calls/callWorkflow.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
-let stack: SharedStack;
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 test('the API polls for the end of a workflow at long intervals, in case the Temporal server loses the notification', async (t) => {
   const connection = await Connection.connect({ address: stack.temporalAddress });

@@ -8,7 +8,7 @@ import { machineEnv } from '../../dev/host.mjs';
 import { withStore } from '../helpers/account.ts';
 import { FREE_CREDITS, useStack } from '../helpers/profiles.ts';
 import { freshCredentials, signUp } from '../helpers/session.ts';
-import { type SharedStack, startDatabase } from '../helpers/stack.ts';
+import { startDatabase } from '../helpers/stack.ts';
 
 interface Ended {
   code: number;
@@ -19,12 +19,8 @@ interface Ended {
 const ROOT = new URL('../../', import.meta.url).pathname;
 const TIMEOUT_MS = 60_000;
 
-let stack: SharedStack;
-
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 /** Runs a program until it exits, with `env` in addition to the machine's environment variables. */
 function execute(file: string, args: readonly string[], env: Record<string, string>): Promise<Ended> {

@@ -3,14 +3,9 @@ import { makeAccount } from '../helpers/account.ts';
 import { KEY_VARIABLE } from '../helpers/agentClients.ts';
 import { runSnippet, snippetsOf } from '../helpers/guideSnippets.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
-let stack: SharedStack;
-
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 for (const language of ['js', 'python', 'go', 'php'])
   test(`the quickstart in ${language} runs as it is printed, and shows an error`, async (t) => {

@@ -5,14 +5,9 @@ import { ACCOUNT_KEY_VARIABLE, KEY_VARIABLE } from '../helpers/agentClients.ts';
 import { runSnippet } from '../helpers/guideSnippets.ts';
 import { recordAt } from '../helpers/json.ts';
 import { useStack } from '../helpers/profiles.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 
-let stack: SharedStack;
-
-test.before(async () => {
-  stack = await useStack();
-});
-test.after.always(() => stack?.stop());
+const stack = await useStack();
+test.after.always(() => stack.stop());
 
 /** One request of each form: with and without a body, a key and a result. Statuses of their successes. */
 const REQUESTS = [

@@ -3,22 +3,19 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { loadRegistry } from '../../schemas/registry.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
-import { makeAccount, type TestAccount } from '../helpers/account.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
+import { makeAccount } from '../helpers/account.ts';
 import { isRecord, recordAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { connectMcp, ERAS, resultOf } from '../helpers/mcp.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** SHA-256 of "abc": FIPS 180-2, appendix B.1. */
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
 const CREDITS = 100;
 
-let stack: SharedStack;
-let store: Store;
-let account: TestAccount;
 /** Files of the target by path: its Content-Type, and its bytes in base64. The first is a GIF of one pixel. */
 const FILES: Readonly<Record<string, { type: string; data: string }>> = {
   '/dot.gif': {
@@ -37,19 +34,16 @@ const target = createServer(({ url = '' }, response) => {
   if (file === undefined) waiting.push(response);
   else response.setHeader('Content-Type', file.type).end(Buffer.from(file.data, 'base64'));
 });
-let origin: string;
 
-test.before(async () => {
-  origin = await listenAsTarget(target);
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  account = await makeAccount(stack, CREDITS);
-});
+const origin = await listenAsTarget(target);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const account = await makeAccount(stack, CREDITS);
 test.after.always(async () => {
   target.close();
   target.closeAllConnections();
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 const balance = async () => (await accountOf(store, account.accountId)).balance;

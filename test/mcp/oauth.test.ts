@@ -5,7 +5,7 @@ import { parse } from 'parse5';
 import { createAccounts } from '../../store/accounts/accounts.ts';
 import { OPERATOR } from '../../store/accounts/securityLog.ts';
 import { createConnections } from '../../store/keys/connections.ts';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { newOwner, type Visitor, visitor } from '../helpers/dashboard.ts';
 import { recordAt } from '../helpers/json.ts';
 import { auditAccountWhenIdle } from '../helpers/ledgerCheck.ts';
@@ -13,23 +13,15 @@ import { attribute, elementsOf, mainText } from '../helpers/markup.ts';
 import { approve, connected, connectPath, oauthClient, REDIRECT_URL } from '../helpers/oauth.ts';
 import { useStack } from '../helpers/profiles.ts';
 import { cookieOf, freshCredentials } from '../helpers/session.ts';
-import type { SharedStack } from '../helpers/stack.ts';
 import { untilDayLasts } from '../helpers/utcDay.ts';
 
-let stack: SharedStack;
-let store: Store;
-let owner: Visitor;
-let accountId: string;
-
-test.before(async () => {
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-  owner = await newOwner(stack);
-  accountId = await accountIdOf(owner);
-});
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
+const owner = await newOwner(stack);
+const accountId = await accountIdOf(owner);
 test.after.always(async () => {
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 async function accountIdOf({ email }: Visitor): Promise<string> {

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { openStore, type Store } from '../../store/mongo/mongo.ts';
+import { openStore } from '../../store/mongo/mongo.ts';
 import { makeAccount, type TestAccount } from '../helpers/account.ts';
 import { batchesOf, linesOf } from '../helpers/batches.ts';
 import { jobsOf } from '../helpers/jobs.ts';
@@ -8,7 +8,7 @@ import { type Json, recordAt, recordsAt } from '../helpers/json.ts';
 import { accountOf, auditAccountWhenIdle, callsOf } from '../helpers/ledgerCheck.ts';
 import { connectMcp, messageOf } from '../helpers/mcp.ts';
 import { useStack } from '../helpers/profiles.ts';
-import { listenAsTarget, type SharedStack } from '../helpers/stack.ts';
+import { listenAsTarget } from '../helpers/stack.ts';
 import { until } from '../helpers/until.ts';
 
 /** SHA-256 of "abc": FIPS 180-2, appendix B.1. */
@@ -17,8 +17,6 @@ const EXTENSION = 'io.modelcontextprotocol/tasks';
 const REVISION = '2026-07-28';
 const CREDITS = 100;
 
-let stack: SharedStack;
-let store: Store;
 /** A file that is too large for a conversation. */
 const FILE = Buffer.alloc(150_000, 1);
 /** Responses of the target that it does not send; it sends only the file. */
@@ -29,18 +27,15 @@ const target = createServer(({ url }, response) => {
     response.setHeader('Content-Type', 'text/plain').end('x'.repeat(Number(url.slice(6))));
   else waiting.push(response);
 });
-let origin: string;
 
-test.before(async () => {
-  origin = await listenAsTarget(target);
-  stack = await useStack();
-  store = await openStore(stack.mongodbUri);
-});
+const origin = await listenAsTarget(target);
+const stack = await useStack();
+const store = await openStore(stack.mongodbUri);
 test.after.always(async () => {
   target.close();
   target.closeAllConnections();
-  await store?.close();
-  await stack?.stop();
+  await store.close();
+  await stack.stop();
 });
 
 interface Options {
