@@ -36,7 +36,7 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
-export interface ServersOptions {
+interface ServersOptions {
   /** Absolute path of the folder for databases, logs and the ports that the last start used. */
   dataDir: string;
   mongodbUri?: string | null;

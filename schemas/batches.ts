@@ -11,7 +11,7 @@ const TAG = 'Batches';
 export const BATCH_STATES = ['running', 'paused', 'cancelling', 'completed', 'cancelled'] as const;
 export type BatchState = (typeof BATCH_STATES)[number];
 
-export const ORDERS = ['input', 'completion'] as const;
+const ORDERS = ['input', 'completion'] as const;
 export type RowOrder = (typeof ORDERS)[number];
 
 /** How long a batch may take, pauses included, in hours. */

@@ -16,20 +16,20 @@ export type Overlap = (typeof OVERLAPS)[number];
 export const ON_CHANGE = ['off', 'changed', 'always'] as const;
 export type OnChange = (typeof ON_CHANGE)[number];
 
-export const RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
+const RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-export const RUN_ORIGINS = ['clock', 'trigger', 'backfill'] as const;
+const RUN_ORIGINS = ['clock', 'trigger', 'backfill'] as const;
 export type RunOrigin = (typeof RUN_ORIGINS)[number];
 
 /** Why a schedule is paused. */
-export const SCHEDULE_PAUSES = ['requested', 'account_suspended', 'key_revoked'] as const;
+const SCHEDULE_PAUSES = ['requested', 'account_suspended', 'key_revoked'] as const;
 export type SchedulePause = (typeof SCHEDULE_PAUSES)[number];
 
 /** Maximum number of schedules of an account. */
 export const MAX_SCHEDULES = 50;
 /** Maximum number of rows of the batch of a schedule. */
-export const MAX_SCHEDULED_ROWS = 1000;
+const MAX_SCHEDULED_ROWS = 1000;
 /** Maximum size of the input of a job, in bytes of JSON. */
 export const MAX_JOB_BYTES = 64 * 1024;
 /** Maximum size of a body that creates or changes a schedule, in bytes. */

@@ -15,7 +15,7 @@ import { JOB_PRIORITY, moreJobs, SEARCH_ATTRIBUTES, toolQueue, workflowIds } fro
 import { runJob } from './runJob.ts';
 
 /** A job whose workflow runs. */
-export type RunningJob = Pick<QueuedJob, 'id' | 'pool'>;
+type RunningJob = Pick<QueuedJob, 'id' | 'pool'>;
 
 /** Rows of a batch that one activity runs, because their tools take less time than a workflow for each. */
 export interface RowChunk {

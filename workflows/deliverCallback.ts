@@ -15,7 +15,7 @@ export interface CallbackAttempt {
 }
 
 /** The response to an attempt of a callback. */
-export interface PostedCallback {
+interface PostedCallback {
   ok: boolean;
   statusCode: number | null;
   error: string | null;

@@ -65,7 +65,7 @@ interface ReservedRow {
 interface TriedRow extends ReservedRow, RowOutcome {}
 
 /** The two halves of the run of a group of rows, each step for all of them together. */
-export interface RowGroups {
+interface RowGroups {
   /**
    * Claims those of these rows that may run, records their calls and reserves their prices.
    *

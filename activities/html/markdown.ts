@@ -3,7 +3,7 @@ import type { RootContent } from 'mdast';
 import { serialize } from './markdown/serialize.ts';
 import { createTreeReader } from './markdown/tree.ts';
 
-export interface MarkdownOptions {
+interface MarkdownOptions {
   /** URL against which those of links and images are resolved. */
   base: string;
   /** Whether a text belongs to the content. */

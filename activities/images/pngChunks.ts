@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 /** A chunk of a PNG (PNG, Third Edition, 5.3). */
-export interface PngChunk {
+interface PngChunk {
   type: string;
   data: Buffer;
   /** Offset of the chunk in the file, and that of the next one. */

@@ -9,7 +9,7 @@ import { isZip, openZip } from '../office/zip.ts';
 import inspectDocument from './inspect-document.ts';
 
 /** A document as LibreOffice gets it. */
-export interface PreparedDocument {
+interface PreparedDocument {
   type: DocumentType;
   /** The changed document; null if it is not changed. */
   bytes: Uint8Array | null;

@@ -5,7 +5,7 @@ import { endsBeforeTrailer, onlyInfo, rebuild, withoutEncryption } from '../pdf/
 import { hasHeader, linearizedPages, mayBePdf, type PdfSource, readSource } from '../pdf/source.ts';
 
 /** Result of reading a file with pdf.js. */
-export type PdfReading =
+type PdfReading =
   | { kind: 'read'; metadata: PdfMetadata }
   /** The file is encrypted and cannot be opened. */
   | { kind: 'locked'; pageCount: number | null; obstacle: Obstacle }

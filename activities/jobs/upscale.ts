@@ -8,7 +8,7 @@ import { openNetwork } from '../upscale/network.ts';
 import type { Factor } from '../upscale/networkTypes.ts';
 import { upscale } from '../upscale/upscale.ts';
 
-export interface UpscaleJob {
+interface UpscaleJob {
   bytes: Uint8Array;
   header: ImageHeader;
   factor: Factor;

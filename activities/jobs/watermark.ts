@@ -9,7 +9,7 @@ import { type Align, makeStamp } from '../images/stamp.ts';
 
 type Input = ToolInput<typeof definition>;
 
-export interface WatermarkJob extends Pick<Input, 'text' | 'opacity' | 'position'> {
+interface WatermarkJob extends Pick<Input, 'text' | 'opacity' | 'position'> {
   bytes: Uint8Array;
   header: ImageHeader;
   type: OutputType;

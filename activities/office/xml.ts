@@ -10,7 +10,7 @@ export interface Tag {
   selfClosing: boolean;
 }
 
-export interface XmlHandlers {
+interface XmlHandlers {
   open?(tag: Tag): void;
   /** @param start position of the end tag, or of the tag if it closes itself */
   close?(name: string, start: number, end: number): void;

@@ -11,7 +11,7 @@ export type Obstacle = NonNullable<PdfMetadata['unreadable']>;
 export const UNPACKED_BYTES = 64 * 1024 * 1024;
 
 /** Cleans and truncates a text; null when nothing is left. */
-export function cleanText(value: unknown): string | null {
+function cleanText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const whole = value.replaceAll('\0', '').replaceAll(/\r\n?/g, '\n').trim().toWellFormed();
   // Truncating may have split a surrogate pair.

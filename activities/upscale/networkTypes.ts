@@ -7,7 +7,7 @@ export type Factor = (typeof FACTORS)[number];
 export type Planes = readonly [Plane, Plane, Plane];
 
 /** Enlarges an image or a part of it. Samples of the result may lie slightly outside of 0 to 255. */
-export type Enlarge = (part: Planes) => Promise<Planes>;
+type Enlarge = (part: Planes) => Promise<Planes>;
 
 /** A neural network that enlarges images. */
 export interface Network {

@@ -7,7 +7,7 @@ import type { SavedCard } from '../../store/billing/topUpRunDocs.ts';
 import { type Charge, type ChargeResult, chargeCard } from './stripeCharge.ts';
 import { createStripeHttp } from './stripeHttp.ts';
 
-export interface CheckoutRequest {
+interface CheckoutRequest {
   /** Reference of the request: repeating it with the same pack returns the same checkout. */
   reference: string;
   accountId: string;
@@ -19,7 +19,7 @@ export interface CheckoutRequest {
 }
 
 /** A payment with a token that a program has sent. */
-export interface TokenCharge {
+interface TokenCharge {
   /** Shared payment token (`spt_…`). */
   token: string;
   /** Idempotency key: repeating it with the same values makes no second payment. At most 255 characters. */

@@ -52,7 +52,7 @@ export interface Start {
 }
 
 /** Records calls in MongoDB, which decides which request with an Idempotency-Key starts the call. */
-export interface CallRecords {
+interface CallRecords {
   /** Returns the earlier call with the Idempotency-Key; null if there is none or the request has no key. */
   findEarlier(run: Run): Promise<CallDoc | null>;
   /**

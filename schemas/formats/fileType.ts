@@ -1,5 +1,5 @@
 /** Number of bytes from the start of a file that `sniffFileType` reads. */
-export const SNIFFED_BYTES = 4096;
+const SNIFFED_BYTES = 4096;
 
 const ZIP = 'PK\u0003\u0004';
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';

@@ -5,7 +5,7 @@ import { defineTool } from '../tool.ts';
 const LINKS = 30;
 
 /** Reasons why a link is broken or could not be verified. */
-export const LINK_REASONS = [
+const LINK_REASONS = [
   'status',
   'blocked',
   'refused',

@@ -8,7 +8,7 @@ import type { Scene } from './scene.ts';
 const ATTACKER = fileURLToPath(new URL('attacker.ts', import.meta.url));
 
 /** A running attack. Disposing it kills its process. */
-export interface Attacker extends AsyncDisposable {
+interface Attacker extends AsyncDisposable {
   /** Number of connections or requests until now. @see Attack.run */
   count(): number;
 }

@@ -18,7 +18,7 @@ import type { Sizes } from './sizes.ts';
 const POLL_MS = 1000;
 
 /** A tool, and its input for the call or row of this number. */
-export interface BatchTool {
+interface BatchTool {
   tool: string;
   input(index: number): Record<string, unknown>;
 }
@@ -29,7 +29,7 @@ export const PICTURE: BatchTool = {
   input: (index) => ({ html: `<h1>bench ${index}</h1>`, width: 640, height: 480 }),
 };
 
-export interface BatchesRow {
+interface BatchesRow {
   /** Calls per second of synchronous callers. */
   calls: number;
   /** Rows per second of a batch, from the request to the end of the batch. */
@@ -78,7 +78,7 @@ export async function benchBatches(
 }
 
 /** What a batch needs. */
-export interface BatchSizeRow {
+interface BatchSizeRow {
   rows: number;
   /** Memory of all processes without Chromium, the most while it ran, in MB. */
   memory: number;
@@ -122,7 +122,7 @@ export async function benchBatchSize(
 const middle = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-export interface BesideRow {
+interface BesideRow {
   /** p95 of hash-text calls of an account, one after the other, in milliseconds: alone, and while a batch of another account runs. */
   idle: number;
   busy: number;
@@ -163,7 +163,7 @@ export async function benchBesideBatch(
 }
 
 /** Percentiles of the milliseconds from the end of a job to the arrival of its callback. */
-export interface CallbacksRow {
+interface CallbacksRow {
   p50: number;
   p95: number;
 }

@@ -15,7 +15,7 @@ import { type Competitor, startCompetitors } from './competitors.ts';
 import { type Measured, measure } from './measure.ts';
 import type { Sizes } from './sizes.ts';
 
-export interface BrowserRow {
+interface BrowserRow {
   page: keyof typeof PAGES;
   concurrency: number;
   /** Figures of a bare Puppeteer script with the same headless shell and the same concurrency. */
@@ -43,7 +43,7 @@ export interface BrowserRow {
   throughputByWindows: number;
 }
 
-export interface BrowserFigures {
+interface BrowserFigures {
   rows: BrowserRow[];
   /** Figures of full-page screenshots of a page that grows while it is scrolled. */
   feed: Measured;

@@ -8,7 +8,7 @@ import type { Sizes } from './sizes.ts';
 
 const QUEUE = 'bench';
 
-export interface CallsRow {
+interface CallsRow {
   concurrency: number;
   bare: Measured;
   call: Measured;

@@ -11,7 +11,7 @@ import { cpuByOwner, ownedProcesses, shareOf } from './processes.ts';
 import type { Sizes } from './sizes.ts';
 
 /** What one call of a tool costs. */
-export interface CapacityRow {
+interface CapacityRow {
   tool: string;
   pool: string;
   perSecond: number;
@@ -30,7 +30,7 @@ export interface CapacityRow {
   actions: number;
 }
 
-export interface Capacity {
+interface Capacity {
   rows: CapacityRow[];
   /** Figures of the idle service, per second. */
   idle: { cpu: Record<string, number>; operations: Record<string, number> };

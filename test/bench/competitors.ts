@@ -14,7 +14,7 @@ const START_MS = 60_000;
 const SHOT_MS = 60_000;
 
 /** A process that runs the other libraries with the same Chromium as the service. */
-export interface Competitors extends AsyncDisposable {
+interface Competitors extends AsyncDisposable {
   /** Takes a screenshot of a page at 1440 x 900. @throws when it fails */
   shoot(competitor: Competitor, url: string): Promise<void>;
 }

@@ -26,7 +26,7 @@ type Scenario = Omit<Flood, 'flooders'> & {
   flooders?: readonly number[];
 };
 
-export interface FairnessRow {
+interface FairnessRow {
   pool: string;
   flood: string;
   flooders: number;

@@ -7,7 +7,7 @@ export interface Goal {
 }
 
 /** A row of the table of goals that the benchmark prints at its end. */
-export interface GoalRow {
+interface GoalRow {
   value: number;
   goal: string;
   met: boolean;

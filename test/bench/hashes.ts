@@ -10,7 +10,7 @@ const PASSWORD = 'correct horse battery staple';
 const COST = 11;
 const MEGABYTE = 'x'.repeat(1_000_000);
 
-export interface HashRow {
+interface HashRow {
   work: string;
   library: string;
   p50: number;

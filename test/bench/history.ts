@@ -12,7 +12,7 @@ const CREDITS = 10_000;
 /** Options for fast inserts of test data, which need not survive a crash of the database. */
 export const FAST_INSERT = { ordered: false, writeConcern: { w: 1, journal: false } } as const;
 
-export interface HistoryRow {
+interface HistoryRow {
   /** Numbers of earlier calls of the two accounts that are compared. */
   few: number;
   many: number;

@@ -6,7 +6,7 @@ import { loadTool } from '../helpers/tool.ts';
 import { measure } from './measure.ts';
 import type { Sizes } from './sizes.ts';
 
-export interface ImageRow {
+interface ImageRow {
   work: string;
   /** Name of the library with which the tool is compared. */
   library: string;
@@ -16,7 +16,7 @@ export interface ImageRow {
   ratio: number;
 }
 
-export interface ImageFigures {
+interface ImageFigures {
   rows: ImageRow[];
   /** Cost of a call that refuses a valid PNG of 42 megapixels, including its download. */
   tooLarge: { tool: string; outcome: string; ms: number; 'MB more': number }[];

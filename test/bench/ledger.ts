@@ -6,7 +6,7 @@ import { openStore } from '../../store/mongo/mongo.ts';
 import { measure } from './measure.ts';
 import type { Sizes } from './sizes.ts';
 
-export interface LedgerRow {
+interface LedgerRow {
   accounts: number;
   concurrency: number;
   isGoal: boolean;

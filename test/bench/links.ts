@@ -8,7 +8,7 @@ import type { Sizes } from './sizes.ts';
 
 const LINKS = 30;
 
-export interface LinksRow {
+interface LinksRow {
   linkinator: Measured;
   ours: Measured;
   /** p50 of the tool divided by p50 of linkinator. */

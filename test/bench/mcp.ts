@@ -4,7 +4,7 @@ import { callMessage, ERAS, type Era, resultOf } from '../helpers/mcp.ts';
 import type { Stack } from '../helpers/stack.ts';
 import type { Sizes } from './sizes.ts';
 
-export interface McpRow {
+interface McpRow {
   era: Era;
   /** p50 in milliseconds. */
   http: number;

@@ -16,7 +16,7 @@ import type { LoopDelay } from './eventLoop.ts';
 import { measure } from './measure.ts';
 import type { Sizes } from './sizes.ts';
 
-export interface HttpRow {
+interface HttpRow {
   /** Milliseconds that the target takes to respond. */
   targetMs: number;
   /** p50 of a plain request with undici, in milliseconds. */
@@ -29,7 +29,7 @@ export interface HttpRow {
   ratio: number;
 }
 
-export interface NetworkFigures {
+interface NetworkFigures {
   http: HttpRow[];
   /** Event loop delay of the network worker during concurrent web-scrape calls of a page of 1 MB. */
   scrapes: LoopDelay & { answered: number; seconds: number };

@@ -17,7 +17,7 @@ import type { Sizes } from './sizes.ts';
 const run = promisify(execFile);
 const START_MS = 60_000;
 
-export interface OfficeRow {
+interface OfficeRow {
   calls: Calls;
   cold: Measured;
   unoserver: Measured;

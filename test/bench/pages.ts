@@ -16,7 +16,7 @@ import type { Sizes } from './sizes.ts';
 const RARE = 30;
 const HOUR_MS = 3_600_000;
 
-export interface PageRow {
+interface PageRow {
   page: string;
   p50: number;
   p95: number;

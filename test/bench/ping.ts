@@ -9,7 +9,7 @@ import { blockEventLoop, soon } from '../helpers/egress.ts';
 import type { Sizes } from './sizes.ts';
 
 /** Times that ping reports for a loopback address, to which the kernel answers in microseconds. */
-export interface PingFigures {
+interface PingFigures {
   method: 'icmp' | 'tcp';
   avgMs: number;
   maxMs: number;

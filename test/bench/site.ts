@@ -2,7 +2,7 @@ import { MEASURED_PAGES, numericValueOf, scoreOf, startLighthouse } from '../hel
 import type { Stack } from '../helpers/stack.ts';
 import type { Sizes } from './sizes.ts';
 
-export interface SiteRow {
+interface SiteRow {
   path: string;
   /** Lighthouse's score of the category performance, from 0 to 100. */
   performance: number;

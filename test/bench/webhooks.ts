@@ -25,7 +25,7 @@ interface Delays {
   p99: number;
 }
 
-export interface WebhooksRow {
+interface WebhooksRow {
   /** Highest sustained rate, in deliveries per second: each event has one. */
   perSecond: number;
   /** Delays at half of the highest sustained rate. */

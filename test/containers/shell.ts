@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-export interface ShellOptions {
+interface ShellOptions {
   cwd?: string;
   env: NodeJS.ProcessEnv;
   timeoutMs: number;

@@ -13,7 +13,7 @@ export interface Certificate {
   key: string;
 }
 
-export interface Issue {
+interface Issue {
   /** Subject in the notation of `openssl req -subj`; `/` is an empty subject. */
   subject: string;
   /** Subject alternative names in the notation of openssl's configuration, `DNS.1=example.com`. */

@@ -28,7 +28,7 @@ const counted = (prefix: string, count: number): string =>
 const HOST = ['@ A 192.0.2.1', '@ MX 10 a.test.'];
 
 /** Names to which the records of the cases refer. */
-export const SHARED_ZONE = [
+const SHARED_ZONE = [
   '@ SOA ns root 1 7200 900 86400 60',
   '@ NS ns',
   'ns A 192.0.2.53',

@@ -1,5 +1,5 @@
 /** A tool for a test to add to the project; there is one of each kind. */
-export interface NewTool {
+interface NewTool {
   name: string;
   price: number;
   title: string;

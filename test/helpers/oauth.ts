@@ -15,7 +15,7 @@ import { attribute, elementsOf } from './markup.ts';
 export const REDIRECT_URL = 'http://127.0.0.1:7777/callback';
 
 /** Keeps what the official client asks an application to store, in memory. */
-export class MemoryProvider implements OAuthClientProvider {
+class MemoryProvider implements OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: OAuthClientMetadata;
   /** URL of a Client ID Metadata Document, which the client uses as its id instead of registering itself. */
@@ -62,7 +62,7 @@ export class MemoryProvider implements OAuthClientProvider {
   };
 }
 
-export interface OauthClient {
+interface OauthClient {
   provider: MemoryProvider;
   /** Connects as the application. Fails with `UnauthorizedError` if the owner has to approve it first. */
   connect(): Promise<{ client: Client } & AsyncDisposable>;

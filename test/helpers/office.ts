@@ -112,7 +112,7 @@ const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relatio
 const MATH = 'http://schemas.openxmlformats.org/officeDocument/2006/math';
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 
-export interface DocxOptions {
+interface DocxOptions {
   /** XML content of the `w:body` element. */
   body?: string;
   /** External relationships, each with the last part of its type URI and its target; their ids are x0, x1 … */

@@ -1,7 +1,7 @@
 /** The content of a PDF object: text in Latin-1, or bytes. */
 type Body = string | Buffer;
 
-export interface PdfParts {
+interface PdfParts {
   /** Objects by object number: 1 is the catalog, 2 the root of the page tree, 9 the information dictionary. */
   objects: Readonly<Record<number, Body>>;
   /** Additional entries of the trailer dictionary. */

@@ -9,7 +9,7 @@ import jsQrModule from 'jsqr';
 import { PNG } from 'pngjs';
 
 /** A greyscale image; a pixel is 0 for black to 255 for white. */
-export interface GreyImage {
+interface GreyImage {
   width: number;
   height: number;
   /** One byte per pixel. */

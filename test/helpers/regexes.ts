@@ -20,14 +20,14 @@ export async function checkRegex(source: string, flags: string): Promise<Diagnos
   return checkSync(source, flags, { timeout: CHECK_TIMEOUT_MS });
 }
 
-export interface FoundRegex {
+interface FoundRegex {
   /** `<file>:<line>` */
   at: string;
   source: string;
   flags: string;
 }
 
-export interface FoundRegexes {
+interface FoundRegexes {
   /**
    * Regular expression literals, `new RegExp` with literal arguments, and literal values of a JSON schema's `pattern`.
    */

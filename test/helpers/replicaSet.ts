@@ -48,7 +48,7 @@ export interface Member {
   mongod: OwnedProcess<unknown>;
 }
 
-export interface ReplicaSet {
+interface ReplicaSet {
   /** Names all members. */
   mongodbUri: string;
   members: readonly Member[];

@@ -1,12 +1,12 @@
 /** The cipher suites and groups of a server as ssl-check or testssl.sh reports them. */
-export interface Reported {
+interface Reported {
   /** Cipher suites, each after its protocol version and a space. */
   suites: readonly string[];
   groups: readonly string[];
 }
 
 /** A value that is not reported by both programs, and what each of them reports. */
-export interface Finding {
+interface Finding {
   field: string;
   value: string;
   reportedBy: 'scan' | 'testssl.sh' | 'configuration';

@@ -18,7 +18,7 @@ export interface Signing {
   end?: string;
 }
 
-export interface SignedZone {
+interface SignedZone {
   /** The signed zone as a master file. */
   text: string;
   /** Its DS records for the parent zone. */

@@ -131,7 +131,7 @@ export async function serve(peer: Peer, answers: Record<string, string | Buffer 
 }
 
 /** The findings of `swaks`, an SMTP test client, in the terms of the tool's output. */
-export interface SwaksReport {
+interface SwaksReport {
   extensions: string[];
   tls: boolean;
   authSucceeded: boolean;

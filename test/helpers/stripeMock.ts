@@ -12,7 +12,7 @@ import { recordAt } from './json.ts';
 const START_MS = 30_000;
 
 /** A request that the Stripe mock received. */
-export interface StripeRequest {
+interface StripeRequest {
   path: string;
   idempotencyKey: string | undefined;
   authorization: string | undefined;

@@ -1,6 +1,6 @@
 import { behind, gnutls, nginx, node, oldNode, openssl, type StartServer } from './tlsServers.ts';
 
-export interface TlsConfiguration {
+interface TlsConfiguration {
   start: StartServer;
   /** Whether the test that runs few configurations runs this one. Default: no. */
   sample?: true;

@@ -14,7 +14,7 @@ import { listen } from './egress.ts';
 const run = promisify(execFile);
 
 /** A folder with keys, certificates and parameters, and the processes of the servers that use them. */
-export interface TlsLab extends AsyncDisposable {
+interface TlsLab extends AsyncDisposable {
   folder: string;
   /** Registers work that ends a server. */
   onEnd(end: () => void): void;

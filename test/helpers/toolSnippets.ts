@@ -73,7 +73,7 @@ const RUNNERS = {
   Python: withProgram('python3', '-c', PYTHON),
 } as const;
 
-export type SnippetLanguage = keyof typeof RUNNERS;
+type SnippetLanguage = keyof typeof RUNNERS;
 export const SNIPPET_LANGUAGES: readonly SnippetLanguage[] = ['curl', 'Node.js', 'Python'];
 
 /** The snippets of a tool's page in one language, one for each example. */

@@ -8,7 +8,7 @@ import { toxiproxy } from '../provision/items/toxiproxy.ts';
 const START_MS = 60_000;
 
 /** A fault that toxiproxy injects into connections ("toxic"), from the list at https://github.com/Shopify/toxiproxy. */
-export type Toxic =
+type Toxic =
   | { type: 'latency'; attributes: { latency: number; jitter: number } }
   /** Drops all data and keeps the connection open. */
   | { type: 'timeout'; attributes: { timeout: 0 } };

@@ -133,7 +133,7 @@ async function* contents(
   }
 }
 
-export interface TemporalTraces {
+interface TemporalTraces {
   workflows: number;
   payloads: number;
   /** Ids of the workflows in which the Temporal server sees the marker. */

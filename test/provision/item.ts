@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { findOrFetch, findProgram, type Program } from '../../dev/programs/find.ts';
 import type { Log } from '../../dev/start-error.ts';
 
-export interface ItemOptions extends Program {
+interface ItemOptions extends Program {
   /** Name and version of the item. No program on PATH has such a name, so that every machine uses the same version. */
   name: string;
   /** Name in the cache, which contains the version. */

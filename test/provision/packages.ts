@@ -11,7 +11,7 @@ export const FETCH = { idleMs: 300_000, totalMs: 1_800_000 };
 /** A program that is written last, so that a folder with it is complete. */
 const MARKER = 'complete';
 
-export interface PackageFolder {
+interface PackageFolder {
   name: string;
   /** Packages with their versions. */
   packages: readonly string[];

@@ -65,7 +65,7 @@ function refusal(accountId: string, { code, tool, count }: (typeof REFUSED)[numb
 }
 
 /** An account in use, with the paths of pages about single rows. */
-export interface ExampleAccount {
+interface ExampleAccount {
   owner: Visitor;
   /** Without `/dashboard`. */
   paths: Record<'call' | 'batch' | 'newBatch' | 'row' | 'key' | 'webhook' | 'delivery' | 'receipt', string>;

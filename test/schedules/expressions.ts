@@ -43,7 +43,7 @@ function read(value: unknown, path: readonly string[]): unknown {
 }
 
 /** Returns the row with another value at the path; undefined removes the field. */
-export function setPath(row: Row, path: string, value: unknown): Row {
+function setPath(row: Row, path: string, value: unknown): Row {
   const dot = path.indexOf('.');
   const copy: Record<string, unknown> = { ...row };
   if (dot < 0) {

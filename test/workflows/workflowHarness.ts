@@ -210,7 +210,7 @@ const { History } = proto.temporal.api.history.v1;
 type History = proto.temporal.api.history.v1.IHistory;
 
 /** Converts a history to JSON. The SDK's `historyToJSON` fails if several copies of protobufjs are installed. */
-export const toJson = (history: History): unknown =>
+const toJson = (history: History): unknown =>
   JSON.parse(
     JSON.stringify(
       History.toObject(History.fromObject(history), { longs: String, enums: String, bytes: String }),

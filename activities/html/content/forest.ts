@@ -9,7 +9,7 @@ export interface StoredForest {
 }
 
 /** Examples for a forest. No feature is NaN. */
-export interface Examples {
+interface Examples {
   count: number;
   /** Tables of features with a row for each example, side by side. */
   tables: readonly Float32Array[];

@@ -41,7 +41,7 @@ function texOf(node: ChildNode): string {
 }
 
 /** A formula in TeX. */
-export interface Formula {
+interface Formula {
   tex: string;
   isDisplay: boolean;
 }

@@ -13,14 +13,14 @@ const FIRST_BOOKMARK = 9_000_000;
  */
 const REMOVED = new Set(['w:commentRangeStart', 'w:commentRangeEnd', 'w:commentReference', 'w:webHidden']);
 
-export interface FlattenedPart {
+interface FlattenedPart {
   xml: string;
   /** Embedded documents (altChunk) that bookmarks replace: id of the relationship, name of the bookmark. */
   chunks: { id: string; bookmark: string }[];
 }
 
 /** Facts about the part. */
-export interface PartFacts extends FieldFacts {
+interface PartFacts extends FieldFacts {
   /** Prefix of the names of its bookmarks, which differs from that of other parts. */
   prefix: string;
   page: PageWidth;

@@ -27,7 +27,7 @@ export interface Evidence {
   wasKilledAfter(observation: Observation): boolean;
 }
 
-export interface Attribution {
+interface Attribution {
   /** Guarantees of the service that were broken, one sentence each; empty if every credit is attributed. */
   violations: string[];
   calls: number;

@@ -8,7 +8,7 @@ import { type ObservedStack, startObservedStack } from './observedStack.ts';
 /** Size of the in-memory disk. Only its used part takes memory. */
 const DISK = '16g';
 
-export interface DisturbedStack extends Targets, ObservedStack {
+interface DisturbedStack extends Targets, ObservedStack {
   stack: ObservedStack['stack'];
   /** The stack's database, by a connection that is not disturbed. */
   mongodbUri: string;

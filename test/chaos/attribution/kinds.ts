@@ -21,7 +21,7 @@ export interface Kind {
 /** For paths that start with this, the target closes the connection without a response. */
 export const BROKEN_PATH = '/broken/';
 /** For paths that start with this, the target's response is too large for a workflow payload. */
-export const LARGE_PATH = '/large/';
+const LARGE_PATH = '/large/';
 const LARGE_BYTES = 100_000;
 /**
  * For paths that start with this, the result is larger than all buffers between API and caller: JSON takes six bytes for

@@ -29,7 +29,7 @@ const READY_MS = 90_000;
 const SQL_LIMITS = { idleMs: 60_000, totalMs: 120_000 };
 const root = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-export interface TemporalCluster {
+interface TemporalCluster {
   /** Address of a load balancer in front of all frontends. */
   temporalAddress: string;
   /** The processes of each service, each on an address of its own. */

@@ -3,7 +3,7 @@ import { article } from '../../browser/overlayPages.ts';
 import type { Random } from '../../helpers/random.ts';
 
 /** A page with an overlay that no rule describes. */
-export interface HeuristicPage {
+interface HeuristicPage {
   name: string;
   url: string;
   documents: ReadonlyMap<string, string>;

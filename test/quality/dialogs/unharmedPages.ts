@@ -3,7 +3,7 @@ import { article, document, LOREM } from '../../browser/overlayPages.ts';
 import type { Random } from '../../helpers/random.ts';
 
 /** A page without overlays, which must look the same with and without the option. */
-export interface UnharmedPage {
+interface UnharmedPage {
   name: string;
   html: string;
 }
