@@ -62,7 +62,6 @@ export interface Service {
   baseUrl: string;
   baseUrls: string[];
   internalUrl: string;
-  internalUrls: string[];
   /** Names of the processes: `api`, `api-2`, …, then the pools. */
   names: string[];
   /** Returns the process id of a process; undefined while the process is not running. */
@@ -214,7 +213,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     baseUrl: started[0]?.baseUrl ?? '',
     baseUrls: started.map(({ baseUrl }) => baseUrl),
     internalUrl: started[0]?.internalUrl ?? '',
-    internalUrls: started.map(({ internalUrl }) => internalUrl),
     names: [...processes.keys()],
     pid: (name) => find(name).pid,
     kill: (name, signal) => find(name).kill(signal),

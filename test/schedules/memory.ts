@@ -195,7 +195,7 @@ function inMemory<T extends Document>(collection: Collection<T>, table: Table): 
 
 /**
  * Returns a store with the collections of calls in memory, and its tables. Its operations do what MongoDB does with a single
- * operation at a time; `calls.schedules.test.ts` runs the same schedules on both.
+ * operation at a time; `calls.test.ts` runs the same schedules on both.
  *
  * @param store a connection to MongoDB, of which nothing but the types and the sessions is used
  * @param now the time of the database server
