@@ -21,13 +21,11 @@ import { createTextReader, type TextFeatures } from './textFeatures.ts';
 
 const TAGS: Readonly<Record<string, RegExp>> = {
   p: /^p$/,
-  h1: /^h1$/,
   h2: /^h2$/,
   h3: /^h[3-6]$/,
   li: /^li$/,
   cell: /^t[dh]$/,
   a: /^a$/,
-  span: /^(?:span|b|strong|em|i|font|small)$/,
   div: /^(?:div|section|article|main)$/,
   pre: /^(?:pre|code|samp|kbd)$/,
   dt: /^d[tdl]$/,

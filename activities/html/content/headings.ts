@@ -2,7 +2,7 @@ import { type Aspect, type BlockPage, featureNames } from './blockPage.ts';
 import type { Box } from './blocks.ts';
 import { LEADS, leadsOf, PHRASE_NAMES } from './phrases.ts';
 
-const SUBJECTS = 'related comments signup about rating question legal share cart more'.split(' ');
+const SUBJECTS = 'related comments signup about rating question more'.split(' ');
 const PHRASES = SUBJECTS.map((name) => PHRASE_NAMES.indexOf(name));
 
 export const HEADING_FEATURES = [

@@ -8,7 +8,6 @@ import { metaContent, type PageIndex } from './pageIndex.ts';
 const SCHEMA_TYPES: Readonly<Record<string, RegExp>> = {
   article:
     /^(?:news|blog|tech|scholarly|report)?(?:article|posting)$|^(?:article|blogposting|recipe|howto|report)$/,
-  techArticle: /^(?:techarticle|apireference|softwaresourcecode)$/,
   product: /^(?:product|productgroup|individualproduct|vehicle|book|movie)$/,
   offers: /^(?:offer|aggregateoffer)$/,
   list: /^(?:itemlist|collectionpage|offercatalog|searchresultspage)$/,
@@ -128,7 +127,6 @@ export const PAGE_FEATURES = [
   'headingShare',
   'listShare',
   'ctas',
-  'noscriptApp',
   ...Object.keys(SCHEMA_TYPES).map((name) => `schema.${name}`),
   ...Object.keys(URL_WORDS).map((name) => `url.${name}`),
   ...Object.keys(PLATFORMS).map((name) => `platform.${name}`),
@@ -249,7 +247,6 @@ export function describePage(
     tests(
       /^(?:get started|learn more|contact us|book a demo|request a demo|try (?:it )?free|start free trial|get a quote|sign up free|schedule)/i,
     ),
-    total < 100 ? 1 : 0,
     ...Object.values(SCHEMA_TYPES).map((pattern) =>
       Math.log1p(types.filter((type) => pattern.test(type)).length),
     ),

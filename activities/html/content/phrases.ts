@@ -1,28 +1,19 @@
 /** Phrases by which pages of all kinds name their parts, by subject. They are evidence for the model, like names of elements. */
 const PHRASES: Readonly<Record<string, RegExp>> = {
-  legal: /©|\(c\) ?(?:19|20)\d\d|all rights reserved|copyright|terms (?:of|and)|privacy policy/i,
-  consent: /cookies?\b|consent|gdpr|personal data/i,
   signup:
     /subscribe|newsletter|sign[ -]?up|log ?in|sign ?in|register|e-?mail address|your (?:e-?mail|inbox)|create (?:an )?account|unsubscribe/i,
   more: /^(?:read|see|view|show|load|learn|find out|discover|browse) ?(?:more|all|full|less)|^more\b|read more$|continue reading|view all|see all/i,
   related:
     /related|you (?:may|might) (?:also )?(?:like|enjoy|be interested)|recommended|popular|trending|similar|latest (?:news|posts|articles|stories)|recent(?:ly)? (?:posts|viewed|articles)|more (?:from|stories|articles|in|on)|also (?:bought|viewed|like)|up next|read next|don.t miss/i,
-  share: /^share\b|facebook|twitter|linkedin|pinterest|whatsapp|tweet|copy link|follow us|\bprint\b/i,
   comments: /\bcomments?\b|leave a reply|post a comment|\breply\b|responses?\b/i,
   thread:
     /\b(?:joined|posts|messages|location|member|likes|reactions?|quote|reply|upvote|downvote|solved|accepted|views|edited|said|wrote)\b/i,
   cart: /add to (?:cart|bag|basket|wishlist)|buy now|in stock|out of stock|sold out|quantity|checkout|shipping|delivery|pick ?up|returns?\b|financing|per month|klarna|afterpay/i,
-  filter: /filter|sort by|refine|\bresults?\b|items? per page|showing \d|clear all|apply/i,
   price: /(?:[$€£¥₹]|\b(?:usd|eur|gbp|rs\.?))\s?\d|\d\s?(?:€|£|kr\b|zł|usd\b|eur\b)/i,
   rating: /\d(?:\.\d)? (?:out of|\/) ?\d|\bstars?\b|\breviews?\b|\bratings?\b|[★☆]/i,
   date: /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\b(?:19|20)\d\d\b|\d (?:min|hour|day|week|month|year)s?\b/i,
-  byline:
-    /^by\b|written by|author|posted by|published|updated|last modified|min(?:ute)? read|edited by|reviewed by/i,
-  home: /^(?:home|menu|search|close|back|skip to|next|previous|prev|top|back to top|toggle|open|login|account|help|contact|about|faqs?|cart)\b/i,
-  ad: /advertis|sponsored|affiliate|promot|% off|\bdeal\b|coupon|free trial|commission/i,
   caption: /photo|image|credit|getty|shutterstock|courtesy|source:|figure|\bfig\b|unsplash|reuters|\bafp\b/i,
   cta: /^(?:get started|learn more|contact|book|request|try|start|download|buy|shop|sign|join|get|schedule|explore|watch|apply|donate|call)\b/i,
-  edit: /^\[?(?:edit|source|view source|copy|improve|report|permalink|link|history|expand|collapse)\b|was this (?:page|article)? ?helpful|edit (?:this )?page|on this page|table of contents|in this article/i,
   about:
     /description|overview|details|features|specification|about (?:this|the)|key|highlights|benefits|ingredients|dimensions|materials?|what.s (?:included|in the box)/i,
   question: /\?$|^(?:how|what|why|when|where|can|do|does|is|are|should)\b/i,
@@ -38,7 +29,7 @@ export const leadsOf = (phrases: readonly number[] | undefined): number[] =>
 
 const PATTERNS = Object.values(PHRASES);
 /** Subjects whose phrases need no letter. */
-const WITHOUT_LETTERS = new Set(['legal', 'price', 'rating', 'date', 'question']);
+const WITHOUT_LETTERS = new Set(['price', 'rating', 'date', 'question']);
 const NEEDS_LETTER = PHRASE_NAMES.map((name) => !WITHOUT_LETTERS.has(name));
 const LETTER = /[a-z]/i;
 /** Longest text that is searched for phrases. */
