@@ -1,4 +1,4 @@
-import { PART_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
+import { MAX_HEADINGS, MAX_IMAGES, PART_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
 import type { LoadedPage } from './load.ts';
 import { elementText } from './text.ts';
 import { resolveUrl } from './urls.ts';
@@ -20,10 +20,10 @@ interface Image {
 }
 
 /** Returns the headings of a page in document order. */
-export function findHeadings({ elements }: LoadedPage, limit: number): Heading[] {
+export function findHeadings({ elements }: LoadedPage): Heading[] {
   return elements
     .filter(({ name }) => /^h[1-6]$/.test(name))
-    .slice(0, limit)
+    .slice(0, MAX_HEADINGS)
     .map((element) => ({
       level: Number(element.name.slice(1)),
       text: elementText(element, PART_CODE_POINTS),
@@ -45,10 +45,10 @@ function firstCandidate(srcset = ''): string | undefined {
 }
 
 /** Returns the images of a page in document order. Skips images in `data:` URLs. */
-export function findImages({ elements, base }: LoadedPage, limit: number): Image[] {
+export function findImages({ elements, base }: LoadedPage): Image[] {
   const images: Image[] = [];
   for (const { name, attribs } of elements) {
-    if (images.length >= limit) break;
+    if (images.length >= MAX_IMAGES) break;
     if (name !== 'img') continue;
     const url =
       resolveUrl(attribs.src?.trim() || undefined, base) ?? resolveUrl(firstCandidate(attribs.srcset), base);

@@ -1,4 +1,4 @@
-import { MAX_HEADINGS, MAX_IMAGES, MAX_LINKS, TEXT_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
+import { MAX_LINKS, TEXT_CODE_POINTS } from '../../schemas/formats/pageParts.ts';
 import type { ToolOutput } from '../../schemas/tool.ts';
 import type definition from '../../schemas/tools/web-scrape.ts';
 import { findContent } from '../html/content/findContent.ts';
@@ -67,9 +67,9 @@ export default function scrapePage({
     title,
     metaDescription: description,
     canonical,
-    headings: findHeadings(loaded, MAX_HEADINGS),
+    headings: findHeadings(loaded),
     links: findLinks(loaded, MAX_LINKS).links,
-    images: findImages(loaded, MAX_IMAGES),
+    images: findImages(loaded),
     openGraph,
     selectorMatches: selector === null ? null : findMatches(loaded, selector),
     text: includeText ? truncateText(format === 'markdown' ? markdown() : text, TEXT_CODE_POINTS) : null,

@@ -372,11 +372,11 @@ const objectStream = (bytes: Buffer, count: number): Buffer =>
     packed: { 1: 0, 2: 1, 3: 2 },
     dictionary: '/Size 21',
   });
-const xrefStream = (dictionary: string, more = Buffer.alloc(0)): Buffer =>
+const xrefStream = (dictionary: string): Buffer =>
   makeXrefStreamPdf({
     objects: ONE_PAGE,
     dictionary: `${dictionary} /Filter /FlateDecode`,
-    encode: (entries) => deflateSync(Buffer.concat([entries, more])),
+    encode: (entries) => deflateSync(entries),
   });
 
 const GOOD = { code: 'ok', title: 'Hello', pageCount: 1, encrypted: false };
