@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { filterCompactRules, type IndexedCMPRuleset } from '@duckduckgo/autoconsent';
 import type { Frame } from 'puppeteer';
 import { isRecord } from '../../schemas/isRecord.ts';
-import { findClosedRoots } from './closedRoots.ts';
+import { findClosedRoots, findRootsOfFrames } from './closedRoots.ts';
 import { OVERLAY_PATTERNS } from './overlayPatterns.ts';
 import { answerConsent, confirmAnswer, listenToConsent } from './page/consent.ts';
 import * as elements from './page/elements.ts';
@@ -61,19 +61,29 @@ return isConsentFrame(${JSON.stringify(PATTERNS)});
 /** Rule of frames that ask for consent over the page. */
 const CONSENT_FRAME: RemovedOverlay = { action: 'hidden', rule: 'heuristic:consent' };
 
-/** Hides a frame that asks for consent over the page. @returns whether it did so */
-async function hideConsentFrame(frame: Frame): Promise<boolean> {
-  if ((await frame.evaluate(IS_CONSENT_FRAME)) !== true) return false;
+/** Hides a frame that asks for consent over the page. @returns whether it did so; null if its text is not known */
+async function hideConsentFrame(frame: Frame): Promise<boolean | null> {
+  const asks = await frame.evaluate(IS_CONSENT_FRAME);
+  if (asks === null) return null;
+  if (asks !== true) return false;
   await using element = await frame.frameElement();
   return (await element?.evaluate(frames.hideFrameOver)) ?? false;
 }
 
 /** Hides the frames that ask for consent over the page. */
-async function hideConsentFrames(page: RenderPage['page']): Promise<RemovedOverlay[]> {
+async function hideConsentFrames({
+  page,
+  client,
+}: Pick<RenderPage, 'page' | 'client'>): Promise<RemovedOverlay[]> {
   const main = page.mainFrame();
+  const hideIn = (others: readonly Frame[]) =>
+    Promise.all(others.map((frame) => tryFor(hideConsentFrame(frame), HIDE_MS)));
   const others = page.frames().filter((frame) => frame !== main);
-  const hidden = await Promise.all(others.map((frame) => tryFor(hideConsentFrame(frame), HIDE_MS)));
-  return hidden.flatMap((isHidden) => (isHidden === true ? CONSENT_FRAME : []));
+  const hidden = await hideIn(others);
+  const unknown = others.filter((_, index) => hidden[index] === null);
+  if (unknown.length > 0) await findRootsOfFrames(client);
+  const found = [...hidden, ...(await hideIn(unknown))];
+  return found.flatMap((isHidden) => (isHidden === true ? CONSENT_FRAME : []));
 }
 
 /** Hides overlays by heuristics. @returns the kind of each hidden element */
@@ -132,7 +142,7 @@ export async function hideUnanswered(
   { page, world, client }: OverlayPage,
   answered: readonly RemovedOverlay[],
 ): Promise<RemovedOverlay[]> {
-  const frames = await hideConsentFrames(page);
+  const frames = await hideConsentFrames({ page, client });
   await findClosedRoots(client, world);
   const kinds = (await tryFor(hideByHeuristics(world), HIDE_MS)) ?? [];
   if (answered.length + frames.length + kinds.length > 0) await tryFor(world.evaluate(unlockPage), HIDE_MS);

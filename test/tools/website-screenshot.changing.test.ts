@@ -25,6 +25,11 @@ const CONSENT = page(
   '<h2>Your privacy</h2><p>We use cookies to improve this site. Do you accept cookies?</p><button>Accept all</button><button>Reject</button>',
 );
 
+const inFrame = (url: string) =>
+  page(
+    `<div style="height:1500px;background:#0f0">${'A long text of the page. '.repeat(10)}</div><iframe src="${url}" style="position:fixed;inset:auto 0 0 0;width:100%;height:200px;background:#f00"></iframe>`,
+  );
+
 test.before(async () => {
   resource = await openBrowsers();
   const cases = await Promise.all(
@@ -102,6 +107,12 @@ test.before(async () => {
     '/wrapped-frame': page(
       `<div style="height:1500px;background:#0f0">${'A long text of the page. '.repeat(10)}</div><div style="position:fixed;inset:auto 0 0 0;height:200px;background:#f00"><iframe src=/consent style="width:100%;height:100%"></iframe></div>`,
     ),
+    '/consent-in-root': page(`<div><template shadowrootmode=closed>${CONSENT}</template></div>`),
+    '/frame-with-root': inFrame('/consent-in-root'),
+    '/foreign-with-root': (request, response) =>
+      response
+        .setHeader('Content-Type', 'text/html')
+        .end(inFrame(`http://second.test:${request.socket.localPort}/consent-in-root`)),
     '/frame-of-page': page(
       `<div style="height:200px;background:#0f0">${'A long text of the page. '.repeat(10)}</div><iframe src=/consent style="border:0;width:100%;height:300px;background:#f00"></iframe>`,
     ),
@@ -190,7 +201,13 @@ test.serial('consent dialogs in closed shadow roots and in frames without a name
   t.deepEqual(closed.overlays, [{ action: 'hidden', rule: 'heuristic:consent' }]);
   const framed = await shown('consent-plain-iframe');
   t.not(framed.at(790, 890), '255,255,255');
-  for (const path of ['dialog-in-root', 'slotted-dialog', 'wrapped-frame'])
+  for (const path of [
+    'dialog-in-root',
+    'slotted-dialog',
+    'wrapped-frame',
+    'frame-with-root',
+    'foreign-with-root',
+  ])
     t.is((await shown(path)).at(400, 890), GREEN, path);
   // A frame in the flow of the page is content.
   const whole = await shown('frame-of-page');

@@ -6,11 +6,21 @@ import { compileWords, visibleTextOf } from './text.ts';
 // These functions run in the page, where they are defined under their names and call each other. Names must therefore
 // be unique in this folder.
 
-/** Runs in a frame: whether its document is a consent dialog. @param json an `OverlayPatterns` object as JSON */
-export function isConsentFrame(json: string): boolean {
+/**
+ * Runs in a frame.
+ *
+ * @param json an `OverlayPatterns` object as JSON
+ * @returns whether the document of the frame is a consent dialog; null if it has elements without a text, which can be in closed shadow
+ *   roots that are not known yet
+ */
+export function isConsentFrame(json: string): boolean | null {
+  const SHOWN = 'img, picture, video, canvas, svg, iframe, object, embed';
   const { body } = document;
   const words = compileWords(json);
-  if (body === null || visibleTextOf(body).length > 5_000) return false;
+  const text = body === null ? '' : visibleTextOf(body);
+  if (body === null || text.length > 5_000) return false;
+  if (text === '')
+    return body.querySelector(':not(script)') === null || body.querySelector(SHOWN) !== null ? false : null;
   return asksConsent(describeCandidate(body, measureContent(body), words), words);
 }
 
