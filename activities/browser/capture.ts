@@ -85,6 +85,20 @@ const clipHeight = (wanted: number, width: number, options: CaptureOptions): num
     ),
   );
 
+/**
+ * Whether the capture can extend beyond the viewport. Chromium then changes its size for a moment: an element around a box that scrolls
+ * could show another part, so this is not done for a box within the viewport.
+ */
+export const isBeyondViewport = ({
+  box,
+  fullPage,
+  width,
+  height,
+}: Pick<CaptureOptions, 'box' | 'fullPage' | 'width' | 'height'>): boolean =>
+  box === undefined
+    ? fullPage
+    : box.x < 0 || box.y < 0 || box.x + box.width > width || box.y + box.height > height;
+
 async function captureTile(
   client: CDPSession,
   options: CaptureOptions,
@@ -97,22 +111,13 @@ async function captureTile(
     only && options.format !== 'png'
       ? { format: options.format, quality: options.quality }
       : { format: 'png' as const, optimizeForSpeed: true };
-  const { box, width, height } = options;
-  // To capture beyond the viewport, Chromium changes its size for a moment: an element around the box that scrolls could then
-  // show another part.
-  const isInside =
-    box !== undefined &&
-    box.x >= 0 &&
-    box.y >= 0 &&
-    box.x + box.width <= width &&
-    box.y + box.height <= height;
   // Without a clip, Chromium captures the viewport as already painted. With a clip, it paints that part again.
   const part =
-    only && !options.fullPage && box === undefined
+    only && !options.fullPage && options.box === undefined
       ? {}
       : {
           clip: { ...tile, scale: 1 },
-          captureBeyondViewport: !isInside,
+          captureBeyondViewport: isBeyondViewport(options),
         };
   const take = () => client.send('Page.captureScreenshot', { ...encoding, ...part });
   const { data } = (await tryFor(take(), TILE_MS)) ?? (await take());

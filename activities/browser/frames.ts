@@ -1,3 +1,4 @@
+import { captureClip } from './captureClip.ts';
 import { FRAME, findFrames, replaceFrame, showFrame } from './page/frames.ts';
 import { SCROLLER, scrollTo } from './page/scrollers.ts';
 import type { RenderPage } from './pool.ts';
@@ -22,13 +23,8 @@ async function drawFrame(
     if (width * (from + height + left) > MAX_PIXELS) return;
     const { cssLayoutViewport, cssVisualViewport } = await client.send('Page.getLayoutMetrics');
     const shift = cssLayoutViewport.pageX - cssVisualViewport.pageX;
-    const { data } = await client.send('Page.captureScreenshot', {
-      format: 'png',
-      optimizeForSpeed: true,
-      clip: { x: x + shift, y, width, height, scale: 1 },
-      captureBeyondViewport: true,
-    });
-    await world.evaluate(replaceFrame, FRAME, index, data, from, height, left);
+    const picture = await captureClip(client, { x: x + shift, y, width, height }, cssLayoutViewport);
+    await world.evaluate(replaceFrame, FRAME, index, picture, from, height, left);
     if (left <= 0) return;
     from += height;
   }

@@ -1,7 +1,8 @@
 import { type Capture, CEILING_CSS_PIXELS } from './capture.ts';
 import { type Emulation, featuresOf, type Viewport } from './emulate.ts';
-import { keepLayout, keepMedia, LAYOUT, printOnOnePage, recordLayout } from './page/printed.ts';
+import { keepLayout, LAYOUT, printOnOnePage, recordLayout } from './page/printed.ts';
 import type { RenderPage } from './pool.ts';
+import { stopScripts } from './stopScripts.ts';
 import { tryFor } from './tryFor.ts';
 
 /** Number of CSS pixels per inch, as CSS defines it. */
@@ -12,6 +13,8 @@ const RESTORE_MS = 10_000;
 const ANSWER_MS = 8_000;
 /** Milliseconds before the deadline that are kept for the print itself. */
 const PRINT_MS = 6_000;
+/** Names in media queries whose answer depends on the height of the viewport. */
+const VIEWPORT_MEDIA = 'height|aspect-ratio|orientation';
 
 type Printed = Pick<RenderPage, 'client' | 'world'>;
 
@@ -32,9 +35,7 @@ async function layOutOnOnePage(printed: Printed, width: number, latest: number):
   const { client, world } = printed;
   const timeFor = (ms: number) => Math.min(ms, latest - Date.now());
   const height = await contentHeight(printed);
-  // Handlers of the page would react to the other viewport.
-  await client.send('Emulation.setScriptExecutionDisabled', { value: true });
-  if (timeFor(1) > 0) await tryFor(world.evaluate(keepMedia), timeFor(ANSWER_MS));
+  await stopScripts(printed, VIEWPORT_MEDIA, Math.max(0, timeFor(ANSWER_MS)));
   if (timeFor(1) > 0) await tryFor(world.evaluate(recordLayout, LAYOUT), timeFor(ANSWER_MS));
   const paper = Math.min(height, CEILING_CSS_PIXELS);
   await client.send('Emulation.setDeviceMetricsOverride', {

@@ -1,5 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts';
-import { type Capture, type CaptureOptions, CEILING_CSS_PIXELS, capture } from './capture.ts';
+import {
+  type Capture,
+  type CaptureOptions,
+  CEILING_CSS_PIXELS,
+  capture,
+  isBeyondViewport,
+} from './capture.ts';
 import { findClosedRoots } from './closedRoots.ts';
 import { type Emulation, emulate, viewportOf } from './emulate.ts';
 import { expandFillingFrame } from './fillingFrame.ts';
@@ -16,6 +22,7 @@ import { keepRevealed, layOutAsWhole, scrollThrough } from './scroll.ts';
 import { showSelected, waitFor } from './selected.ts';
 import { settle } from './settle.ts';
 import { stayOnPage } from './stayOnPage.ts';
+import { stopScripts } from './stopScripts.ts';
 
 /** Height of the viewport in CSS pixels for `fullPage`, which ignores the requested height. */
 const FULL_PAGE_WINDOW = 900;
@@ -99,11 +106,12 @@ async function perform<T>(
   if (selector !== undefined && !fullPage) await findClosedRoots(client, world);
   const box = selector === undefined ? undefined : await showSelected(renderPage, requests, selector, latest);
   const width = fullPage ? await wholeWidth(renderPage, viewport.width) : viewport.width;
-  const picture = await timed(metrics, 'capture', () =>
-    format === 'pdf'
-      ? print(renderPage, { ...options, ...viewport, width }, deadline)
-      : capture(client, { ...viewport, width, fullPage, format, quality: options.quality, box }),
-  );
+  const picture = await timed(metrics, 'capture', async () => {
+    if (format === 'pdf') return print(renderPage, { ...options, ...viewport, width }, deadline);
+    const captured = { ...viewport, width, fullPage, format, quality: options.quality, box };
+    if (isBeyondViewport(captured)) await stopScripts(renderPage);
+    return capture(client, captured);
+  });
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');
   return { ...picture, rest };
 }

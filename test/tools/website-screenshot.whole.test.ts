@@ -49,6 +49,9 @@ test.before(async () => {
     '/hash': page(
       `<p id=p></p>${TALL}<h1 id=there style="height:500px;background:#00f"></h1>${TALL}<script>const show=()=>document.title='route '+location.hash;show();addEventListener('hashchange',show)</script>`,
     ),
+    '/narrow': page(
+      `<div id=box style="height:9000px;background:#0f0"></div><script>const check=()=>{if(box.offsetWidth<300)box.style.background='#f00'};new ResizeObserver(check).observe(box);matchMedia('(max-width:300px)').onchange=check;const each=()=>{check();requestAnimationFrame(each)};each()</script>`,
+    ),
     '/to-hash': (_, response) => response.writeHead(302, { Location: '/hash' }).end(),
     '/gradient': page(`<style>body{background:linear-gradient(#0f0,#0f0) fixed}</style>${TALL}`),
     '/picture': page(
@@ -215,6 +218,14 @@ for (const path of ['/toggling', '/ratio', '/view-timeline', ...BY_SCROLLING, ..
       Array.from({ length: 15 }, () => GREEN),
     );
   });
+
+test.serial('scripts do not see the narrow viewport in which Chromium captures tiles', async (t) => {
+  for (const body of [{ fullPage: true }, { selector: '#box' }]) {
+    const { at, height } = await shoot('/narrow', body);
+    t.is(height, 9000);
+    t.deepEqual([at(10), at(4500), at(8990)], [GREEN, GREEN, GREEN]);
+  }
+});
 
 test.serial('a part that a script makes as high as the viewport keeps that height', async (t) => {
   const { at, height } = await shoot('/sized', { fullPage: true });

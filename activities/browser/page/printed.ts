@@ -17,9 +17,14 @@ export const LAYOUT = [
   'background-position background-size object-position clip-path stroke-width',
 ].join(' ');
 
-/** Gives media queries for the height of the viewport the answer that they have now, because a whole page is printed in another one. */
-export function keepMedia(): void {
-  const DEPENDS = /\b(?:height|aspect-ratio|orientation)\b/i;
+/**
+ * Keeps a page from changing when its scripts are stopped: media queries that match a pattern of names keep the answer that they have
+ * now, and what browsers show without scripts stays hidden (HTML Standard: `noscript`, controls of videos).
+ */
+export function keepPresentation(names: string): void {
+  addStyles('noscript{display:none!important}');
+  addStyles('video:not([controls])::-webkit-media-controls{display:none!important}');
+  const DEPENDS = new RegExp(`\\b(?:${names})\\b`, 'i');
   const answer = (query: string) => (matchMedia(query).matches ? 'all' : 'not all');
   const keep = (media: MediaList): void => {
     if (DEPENDS.test(media.mediaText)) media.mediaText = answer(media.mediaText);
