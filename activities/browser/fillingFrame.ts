@@ -1,4 +1,5 @@
 import type { Frame } from 'puppeteer';
+import { CEILING_CSS_PIXELS } from './capture.ts';
 import { FILLING, findFilling, setFrameHeight, setFrameStyle } from './page/frames.ts';
 import { expandScroller } from './page/scrollers.ts';
 import type { RenderPage } from './pool.ts';
@@ -38,5 +39,5 @@ export async function expandFillingFrame({ page, world }: Pick<RenderPage, 'page
   const after = await measure();
   await tryFor(world.evaluate(setFrameStyle, FILLING, style ?? ''), ANSWER_MS);
   if (after > 0 && after <= height + 1)
-    await tryFor(world.evaluate(expandScroller, FILLING, height), ANSWER_MS);
+    await tryFor(world.evaluate(expandScroller, FILLING, height, CEILING_CSS_PIXELS + 1), ANSWER_MS);
 }

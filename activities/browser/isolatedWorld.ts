@@ -28,6 +28,8 @@ export interface IsolatedWorld {
     fn: (...args: Arguments) => Result,
     ...args: Arguments
   ): Promise<Awaited<Result>>;
+  /** Runs functions one after the other, also those after one that throws. */
+  evaluateEach(functions: readonly (() => void)[]): Promise<void>;
   /** Defines functions under their names, for later evaluations in the same document. */
   define(functions: readonly ((...args: never[]) => unknown)[]): Promise<void>;
   /** Runs a function with a node as `this`. @param backendNodeId its id in the DevTools protocol */
@@ -69,6 +71,12 @@ export async function openIsolatedWorld(client: CDPSession): Promise<IsolatedWor
       if (exceptionDetails !== undefined)
         throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
       return result.value;
+    },
+    async evaluateEach(functions) {
+      await client.send('Runtime.callFunctionOn', {
+        functionDeclaration: `function () { ${SHARED}\nfor (const step of [${functions.map(String).join(',')}]) try { step(); } catch {} }`,
+        executionContextId: await context(),
+      });
     },
     async evaluateOn(backendNodeId, fn) {
       const { object } = await client.send('DOM.resolveNode', {

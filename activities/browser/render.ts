@@ -86,15 +86,17 @@ async function perform<T>(
   if (options.waitFor !== undefined) await waitFor(world, options.waitFor, signal);
   if (prepare) await timed(metrics, 'overlays', () => prepare(renderPage));
   await stayOnPage(renderPage, requests);
+  let isWhole = true;
   if (fullPage)
     await timed(metrics, 'scroll', async () => {
       await findClosedRoots(client, world);
       await expandFillingFrame(renderPage);
       if (options.device === undefined) await expandFrameset(renderPage, { ...viewport, height });
-      await scrollThrough(renderPage, requests, {
+      isWhole = await scrollThrough(renderPage, requests, {
         step: height,
         ceiling: CEILING_CSS_PIXELS,
         until: Math.min(Date.now() + SCROLL_MS, latest),
+        latest,
       });
       // Scrolling can have added components.
       await findClosedRoots(client, world);
@@ -113,7 +115,7 @@ async function perform<T>(
     return capture(client, captured);
   });
   if (picture.file.length > FILE_BYTES) throw new ServiceError('output_too_large');
-  return { ...picture, rest };
+  return { ...picture, truncated: picture.truncated || !isWhole, rest };
 }
 
 /** Context that a worker gives to a tool that renders pages. */

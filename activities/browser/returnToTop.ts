@@ -1,4 +1,7 @@
 import type { JSHandle } from 'puppeteer';
+import { CEILING_CSS_PIXELS } from './capture.ts';
+import { drawList } from './lists.ts';
+import { isIncomplete } from './page/lists.ts';
 import { expandScroller, SCROLLER, scrollExtent, scrollTo } from './page/scrollers.ts';
 import {
   hasScripts,
@@ -43,16 +46,22 @@ const undo = (restore: Restore | undefined) =>
  * that case, and only handlers of scrolling run again with the other heights.
  *
  * @param viewport height of the viewport in CSS pixels
+ * A list that draws only the rows around its viewport then draws all of them. If it does not, it is drawn in parts.
+ *
  * @param until time at which to stop waiting for requests, epoch milliseconds
+ * @param latest time at which to stop drawing a list, epoch milliseconds
+ * @returns whether the page has all that was seen while it was scrolled
  */
 export async function returnToTop(
-  { page, world }: Pick<RenderPage, 'page' | 'world'>,
+  returned: Pick<RenderPage, 'page' | 'world' | 'client'>,
   requests: Requests,
   viewport: number,
-  until: number,
-): Promise<void> {
+  { until, latest }: { until: number; latest: number },
+): Promise<boolean> {
+  const { page, world } = returned;
   const measure = () => tryFor(world.evaluate(scrollExtent, SCROLLER, ''), ANSWER_MS);
-  const pretend = () => tryFor(page.evaluateHandle(pretendTallViewport, SCROLLER), ANSWER_MS);
+  const pretend = () =>
+    tryFor(page.evaluateHandle(pretendTallViewport, SCROLLER, CEILING_CSS_PIXELS), ANSWER_MS);
   const react = () => requests.waitForIdle(REACT_MS, until);
   const finishAnimations = () => {
     const longest = Math.max(0, Math.min(ANIMATED_MS, until - Date.now()));
@@ -62,8 +71,8 @@ export async function returnToTop(
   const scripted = (await tryFor(world.evaluate(hasScripts), ANSWER_MS)) === true;
   const restore = scripted ? await pretend() : undefined;
   await tryFor(world.evaluate(scrollTo, SCROLLER, 0, ''), ANSWER_MS);
-  await tryFor(world.evaluate(expandScroller, SCROLLER, 0), ANSWER_MS);
-  if (!scripted) return;
+  await tryFor(world.evaluate(expandScroller, SCROLLER, 0, CEILING_CSS_PIXELS + 1), ANSWER_MS);
+  if (!scripted) return true;
   const before = (await measure()) ?? 0;
   await tryFor(world.evaluate(notifyResize), ANSWER_MS);
   await tryFor(world.evaluate(notifyScroll, SCROLLER), ANSWER_MS);
@@ -77,5 +86,11 @@ export async function returnToTop(
     await react();
     await undo(again);
   }
+  let isWhole = (await tryFor(world.evaluate(isIncomplete), ANSWER_MS)) !== true;
+  if (!isWhole) {
+    await undo(restore);
+    isWhole = await drawList(returned, requests, latest);
+  }
   await tryFor(page.evaluate(stopHandlers, STILL), ANSWER_MS);
+  return isWhole;
 }

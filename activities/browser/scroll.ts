@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'puppeteer';
 import type { IsolatedWorld } from './isolatedWorld.ts';
 import { DOWN, markScrolling, SCROLLING, suppressLeaving } from './page/intersections.ts';
-import { findScroller, isVertical, SCROLLER, scrollExtent, scrollTo } from './page/scrollers.ts';
+import { rememberShown } from './page/lists.ts';
+import { findScroller, SCROLLER, scrollExtent, scrollTo } from './page/scrollers.ts';
 import { hasScripts, STILL, suppressResizing } from './page/scrollHandlers.ts';
 import { loadLazyContent, waitUntilPainted } from './page/settled.ts';
 import {
@@ -18,6 +19,10 @@ import { tryFor } from './tryFor.ts';
 
 /** Pause in milliseconds after each scroll step, for content that loads when it becomes visible. */
 const STEP_MS = 80;
+/** Part of this pause after which a list has drawn the rows in the viewport. */
+const DRAW_MS = 60;
+/** Pages with more elements are not searched for lists that draw few rows, which keep a page far smaller. */
+const COMPARED = 10_000;
 /** Milliseconds before the end that are reserved for requests that the scrolling started. */
 const REST_MS = 3_000;
 /** Longest time in milliseconds to wait for these requests and for scripts after the scrolling. */
@@ -32,7 +37,7 @@ const GROWN_MS = 2_500;
 const LOAD_MS = 3_000;
 const ANSWER_MS = 2_000;
 
-type Scrolled = Pick<RenderPage, 'page' | 'world'>;
+type Scrolled = Pick<RenderPage, 'page' | 'world' | 'client'>;
 
 /**
  * Keeps a page from hiding content again that it revealed, with an intersection observer or a scroll handler, when the
@@ -48,8 +53,8 @@ export async function keepRevealed(page: Page): Promise<void> {
  * page.
  */
 export async function layOutAsWhole(world: IsolatedWorld): Promise<void> {
-  for (const step of [cancelScrollAnimations, releaseBackgrounds, placeFixedElements, extendBackdrops])
-    await tryFor(world.evaluate(step), ANSWER_MS);
+  const steps = [cancelScrollAnimations, releaseBackgrounds, placeFixedElements, extendBackdrops];
+  await tryFor(world.evaluateEach(steps), 2 * ANSWER_MS);
 }
 
 /**
@@ -85,29 +90,33 @@ async function waitForGrowth(
  * content and scrolls back to the start. Stops when the time is over or the ceiling is reached.
  *
  * @param until time at which to stop, epoch milliseconds
+ * @param latest time at which to stop drawing what the page shows only while it is scrolled, epoch milliseconds
+ * @returns whether the page has all that was seen
  */
 export async function scrollThrough(
   scrolled: Scrolled,
   requests: Requests,
-  { step, ceiling, until }: { step: number; ceiling: number; until: number },
-): Promise<void> {
+  { step, ceiling, until, latest }: { step: number; ceiling: number; until: number; latest: number },
+): Promise<boolean> {
   const { world } = scrolled;
   await tryFor(world.evaluate(markScrolling, SCROLLING, DOWN), ANSWER_MS);
   await tryFor(world.evaluate(loadLazyContent), ANSWER_MS);
-  const vertical = (await tryFor(world.evaluate(isVertical), ANSWER_MS)) === true ? 'vertical' : '';
   const hasScript = (await tryFor(world.evaluate(hasScripts), ANSWER_MS)) === true;
-  const measure =
-    vertical === ''
-      ? world.evaluate(findScroller, SCROLLER)
-      : world.evaluate(scrollExtent, SCROLLER, vertical);
-  let extent = (await tryFor(measure, ANSWER_MS)) ?? 0;
+  const found = await tryFor(world.evaluate(findScroller, SCROLLER), ANSWER_MS);
+  const vertical = found?.vertical === true ? 'vertical' : '';
+  let extent = found?.extent ?? 0;
   let hasGrown = false;
+  const remember = async (at: number, afterMs: number): Promise<void> => {
+    if (hasScript) await tryFor(world.evaluate(rememberShown, at, afterMs, COMPARED), ANSWER_MS);
+  };
+  let last = 0;
   for (let at = step; at < Math.min(extent, ceiling) && Date.now() < until - REST_MS; at += step) {
     const since = Date.now();
     const now = await tryFor(world.evaluate(scrollTo, SCROLLER, at, vertical), ANSWER_MS);
     if (now === undefined) break;
     extent = now;
-    await sleep(STEP_MS);
+    last = at;
+    await Promise.all([sleep(STEP_MS), remember(at, DRAW_MS)]);
     if (!hasScript || at + step < extent) continue;
     const growMs = hasGrown ? GROWN_MS : GROW_MS;
     const grown = await waitForGrowth(scrolled, requests, {
@@ -124,7 +133,10 @@ export async function scrollThrough(
   await tryFor(world.evaluate(markScrolling, SCROLLING, ''), ANSWER_MS);
   const end = Math.min(until, Date.now() + LATEST_MS);
   await requests.waitForIdle(QUIET_MS, end);
-  await returnToTop(scrolled, requests, step, end);
+  // Only here have rows arrived that are requested when they come into view.
+  if (last > 0) await remember(last, 0);
+  const isWhole = await returnToTop(scrolled, requests, step, { until: end, latest });
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
   await tryFor(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, end - Date.now()));
+  return isWhole;
 }

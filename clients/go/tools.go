@@ -218,7 +218,7 @@ type HtmlToImageOutput struct {
 	Width int `json:"width"`
 	// Height of the image in pixels; of a PDF page in CSS pixels.
 	Height int `json:"height"`
-	// Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total.
+	// Whether the image lacks a part of the page: the page exceeds 16,384 CSS pixels in height or 100 million pixels in total, or a list shows only the rows around the viewport and could not be drawn whole.
 	Truncated bool `json:"truncated"`
 	// Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file.
 	FileUrl *string `json:"fileUrl"`
@@ -1032,7 +1032,7 @@ type WebsiteScreenshotOutput struct {
 	Width int `json:"width"`
 	// Height of the image in pixels; of a PDF page in CSS pixels.
 	Height int `json:"height"`
-	// Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total.
+	// Whether the image lacks a part of the page: the page exceeds 16,384 CSS pixels in height or 100 million pixels in total, or a list shows only the rows around the viewport and could not be drawn whole.
 	Truncated bool `json:"truncated"`
 	// Title of the document, at most 1,000 characters; may be empty.
 	PageTitle string `json:"pageTitle"`

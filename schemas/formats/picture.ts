@@ -99,7 +99,8 @@ export const PICTURE_OUTPUT = {
   truncated: {
     type: 'boolean',
     description:
-      'Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total.',
+      'Whether the image lacks a part of the page: the page exceeds 16,384 CSS pixels in height or 100 million pixels in total, or a list ' +
+      'shows only the rows around the viewport and could not be drawn whole.',
   },
 } as const;
 

@@ -91,6 +91,9 @@ test.before(async () => {
     '/vertical-rl': page(`<style>html{writing-mode:vertical-rl}</style>${COLUMNS(SIX)}`),
     '/vertical-body': page(`<style>body{writing-mode:vertical-rl}</style>${COLUMNS(SIX)}`),
     '/vertical-lr': page(`<style>body{writing-mode:vertical-lr}</style>${COLUMNS(SIX)}`),
+    '/vertical-box': page(
+      `${HEAD}<main style="writing-mode:vertical-rl;width:100%;height:840px;overflow:auto hidden">${COLUMNS(SIX)}</main>`,
+    ),
     '/vertical-long': page(
       `<style>body{writing-mode:vertical-rl}</style>${COLUMNS(Array.from({ length: 40 }, (_, index) => (index === 39 ? '#f0f' : index % 2 ? '#0f0' : '#ff0')))}`,
     ),
@@ -400,6 +403,12 @@ test.serial('pages with vertical lines are shown whole', async (t) => {
   const { pages, width, height } = readPdf(Buffer.from(String(pdf.fileBase64), 'base64'));
   // Chromium rounds the page size to whole printer units.
   t.deepEqual([pages, Math.round(width), Math.round(height)], [1, 1350, 675]);
+});
+
+test.serial('a scroll container with vertical lines is shown whole', async (t) => {
+  const { at, ...result } = await shoot('vertical-box');
+  t.like(result, { width: 1800, height: 900, truncated: false });
+  t.deepEqual([at(10, 30), at(10, 450), at(1650, 450)], ['255,0,0', '255,0,255', '255,0,0']);
 });
 
 test.serial('a page with vertical lines is captured in many tiles', async (t) => {

@@ -48,6 +48,19 @@ export function flatParentOf(element: Element): Element | null {
   return slot ?? parent;
 }
 
+/** Returns the short texts, also those of images, between two vertical positions of the viewport in CSS pixels. */
+export function textsBetween(above: number, below: number): Set<string> {
+  const LONG = 200;
+  const texts = elementsBelow(document).flatMap((element) => {
+    if (element.childElementCount > 0) return [];
+    const text = element instanceof HTMLImageElement ? element.alt : element.textContent.trim();
+    if (text === '' || text.length > LONG) return [];
+    const { top, bottom, width } = element.getBoundingClientRect();
+    return bottom > Math.max(top, above) && top < below && width > 0 ? [text] : [];
+  });
+  return new Set(texts);
+}
+
 /** Returns the elements around an element in the flat tree, the nearest first, without those of SVG and MathML. */
 export function elementsAround(element: Element): HTMLElement[] {
   const found: HTMLElement[] = [];

@@ -25,9 +25,10 @@ export function suppressResizing(mark: string): void {
  * the flow whose height is `100vh`. Such elements are reported with the greater height, too.
  *
  * @param mark attribute of the element that scrolls instead of the document, if there is one
+ * @param most height of the page in CSS pixels from which on nothing is captured
  * @returns a function that restores the height of the viewport
  */
-export function pretendTallViewport(mark: string): () => void {
+export function pretendTallViewport(mark: string, most: number): () => void {
   const root = document.documentElement;
   const find = (within: Document | ShadowRoot): Element | null => {
     const marked = within.querySelector(`[${mark}]`);
@@ -40,7 +41,7 @@ export function pretendTallViewport(mark: string): () => void {
   };
   const scroller = find(document);
   const scrolling = [root, document.body, scroller];
-  const height = 4 * Math.max(...scrolling.map((element) => element?.scrollHeight ?? 0));
+  const height = 4 * Math.min(most, Math.max(...scrolling.map((element) => element?.scrollHeight ?? 0)));
   const heights: [object | null, string][] = [
     [window, 'innerHeight'],
     [window.visualViewport, 'height'],

@@ -6,13 +6,14 @@ import { elementsAround, elementsBelow, findMarked } from './elements.ts';
 /** Attribute that marks the element that scrolls instead of the document. */
 export const SCROLLER = 'data-capture-scroller';
 
-/** Whether the lines of the document are vertical, so that it scrolls sideways. */
+/** Whether the page is wider than the viewport because of vertical lines: those of the document, or of an element as wide as that. */
 export function isVertical(): boolean {
   const page = document.scrollingElement ?? document.documentElement;
-  const modes = [document.documentElement, document.body].map(
-    (each) => each && getComputedStyle(each).writingMode,
+  if (page.scrollWidth <= innerWidth + 1) return false;
+  const wide = elementsBelow(document).filter(({ clientWidth }) => clientWidth > innerWidth);
+  return [document.documentElement, document.body, ...wide].some(
+    (each) => each !== null && !getComputedStyle(each).writingMode.startsWith('horizontal'),
   );
-  return modes.some((mode) => mode?.startsWith('horizontal') === false) && page.scrollWidth > innerWidth + 1;
 }
 
 /**
@@ -20,30 +21,39 @@ export function isVertical(): boolean {
  * element that hides more of its content than the document. That element is at least half as high as the viewport; if it
  * covers less than half of the viewport, it is not a side bar. Sets the attribute `mark` on it.
  *
- * @returns the scroll height of the scroll container in CSS pixels
+ * @returns the extent of the content in the direction in which it is scrolled, in CSS pixels, and whether its lines are vertical, so
+ *   that it is scrolled sideways
  */
-export function findScroller(mark: string): number {
+export function findScroller(mark: string): { extent: number; vertical: boolean } {
   const MIN_WIDTH = 0.2;
   const SIDE = 'nav, aside, [role="navigation"], [role="complementary"]';
   const page = document.scrollingElement ?? document.documentElement;
+  const hasVertical = (element: Element | null) =>
+    element !== null && !getComputedStyle(element).writingMode.startsWith('horizontal');
+  if (page.scrollWidth > innerWidth + 1 && [document.documentElement, document.body].some(hasVertical))
+    return { extent: page.scrollWidth, vertical: true };
   const beyond = Math.max(0, page.scrollHeight - innerHeight);
-  if (beyond > innerHeight / 2) return page.scrollHeight;
+  if (beyond > innerHeight / 2) return { extent: page.scrollHeight, vertical: false };
   const found = elementsBelow(document.documentElement).flatMap((element) => {
-    if (element.scrollHeight - element.clientHeight <= beyond + 1) return [];
-    if (!['auto', 'scroll', 'overlay'].includes(getComputedStyle(element).overflowY)) return [];
+    const isHigh = element.scrollHeight - element.clientHeight > beyond + 1;
+    const isWide = element.scrollWidth - element.clientWidth > 1;
+    if (!isHigh && !isWide) return [];
+    const { overflowX, overflowY } = getComputedStyle(element);
+    const vertical = isWide && hasVertical(element);
+    if (!isHigh && !vertical) return [];
+    if (!['auto', 'scroll', 'overlay'].includes(vertical ? overflowX : overflowY)) return [];
     const { width, height } = element.getBoundingClientRect();
     if (height < innerHeight / 2 || width < MIN_WIDTH * innerWidth) return [];
     const isLarge = width * height >= (innerWidth * innerHeight) / 2;
-    return isLarge || element.closest(SIDE) === null ? [{ element, isLarge, width }] : [];
+    const extent = vertical ? element.scrollWidth : element.scrollHeight;
+    return isLarge || element.closest(SIDE) === null ? [{ element, isLarge, width, extent, vertical }] : [];
   });
   const [best] = found.toSorted(
     (a, b) =>
-      Number(b.isLarge) - Number(a.isLarge) ||
-      (a.isLarge ? 0 : b.width - a.width) ||
-      b.element.scrollHeight - a.element.scrollHeight,
+      Number(b.isLarge) - Number(a.isLarge) || (a.isLarge ? 0 : b.width - a.width) || b.extent - a.extent,
   );
   best?.element.setAttribute(mark, '');
-  return best?.element.scrollHeight ?? page.scrollHeight;
+  return { extent: best?.extent ?? page.scrollHeight, vertical: best?.vertical ?? false };
 }
 
 /**
@@ -54,7 +64,7 @@ export function findScroller(mark: string): number {
  */
 export async function scrollTo(mark: string, distance: number, vertical: string): Promise<number> {
   const scroller = findMarked(mark) ?? document.scrollingElement ?? document.documentElement;
-  const isLeftwards = () => getComputedStyle(document.body).writingMode.endsWith('rl');
+  const isLeftwards = () => getComputedStyle(findMarked(mark) ?? document.body).writingMode.endsWith('rl');
   const to = vertical === '' ? { top: distance } : { left: isLeftwards() ? -distance : distance };
   const back = distance === 0 ? { top: 0, left: 0 } : {};
   scroller.scrollTo({ ...to, ...back, behavior: 'instant' });
@@ -71,18 +81,29 @@ export function scrollExtent(mark: string, vertical: string): number {
 
 /**
  * Expands the marked scroll container and the elements around it to the height of the content, so that the page shows all
- * of it. Elements beside and below it keep their distance.
+ * of it. Elements beside and below it keep their distance. One with vertical lines is widened.
  *
  * @param extent height of the content in CSS pixels; 0: that of the scroll container
+ * @param most largest height of the content in CSS pixels, below which it is cut: a list that draws the rows in its box would
+ *   draw thousands that no capture shows
  */
-export function expandScroller(mark: string, extent: number): void {
+export function expandScroller(mark: string, extent: number, most: number): void {
   const scroller = findMarked(mark);
   if (scroller === null) return;
   const set = (element: HTMLElement, declarations: Readonly<Record<string, string>>): void => {
     for (const [property, value] of Object.entries(declarations))
       element.style.setProperty(property, value, 'important');
   };
-  const grown = (extent || scroller.scrollHeight) - scroller.clientHeight;
+  const { writingMode } = getComputedStyle(scroller);
+  if (!writingMode.startsWith('horizontal') && scroller.scrollWidth > scroller.clientWidth + 1) {
+    const width = scroller.offsetWidth - scroller.clientWidth + Math.min(scroller.scrollWidth, most);
+    for (const element of [scroller, ...elementsAround(scroller)])
+      set(element, { overflow: 'visible', 'max-width': 'none', contain: 'none' });
+    set(scroller, { width: `${width}px`, 'min-width': `${width}px`, 'box-sizing': 'border-box' });
+    return;
+  }
+  const content = extent || scroller.scrollHeight;
+  const grown = Math.min(content, most) - scroller.clientHeight;
   const around: { element: HTMLElement; box: DOMRect; width: number; height: number; rows: string }[] = [];
   for (const element of [scroller, ...elementsAround(scroller)]) {
     const { gridTemplateRows: rows } = getComputedStyle(element);
@@ -92,6 +113,11 @@ export function expandScroller(mark: string, extent: number): void {
     const height = Math.max(offsetHeight, isRoot ? innerHeight : 0) + grown;
     around.push({ element, box: element.getBoundingClientRect(), width, height, rows });
   }
+  Reflect.set(
+    globalThis,
+    'captureStyles',
+    new Map(around.map(({ element }) => [element, element.style.cssText])),
+  );
   for (const { element, width, height } of around) {
     const { position, containerType } = getComputedStyle(element);
     set(element, { height: 'auto', 'max-height': 'none', overflow: 'visible', contain: 'none' });
@@ -106,6 +132,7 @@ export function expandScroller(mark: string, extent: number): void {
     });
     set(element, { right: 'auto', bottom: 'auto' });
   }
+  if (content > most) set(scroller, { height: `${most}px`, overflow: 'hidden', 'box-sizing': 'border-box' });
   const { body } = document;
   const { left = 1, top = 1 } = body?.getBoundingClientRect() ?? {};
   if (body !== null && left === 0 && top === 0 && getComputedStyle(body).position === 'static')

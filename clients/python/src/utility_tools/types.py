@@ -378,7 +378,7 @@ class HtmlToImageOutput(TypedDict):
     height: int
     """Height of the image in pixels; of a PDF page in CSS pixels."""
     truncated: bool
-    """Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total."""
+    """Whether the image lacks a part of the page: the page exceeds 16,384 CSS pixels in height or 100 million pixels in total, or a list shows only the rows around the viewport and could not be drawn whole."""
     fileUrl: Union[str, None]
     """Address of the file with `output: "link"`, which needs no key; null otherwise. Whoever has it can download the file."""
     fileExpiresAt: Union[str, None]
@@ -1256,7 +1256,7 @@ class WebsiteScreenshotOutput(TypedDict):
     height: int
     """Height of the image in pixels; of a PDF page in CSS pixels."""
     truncated: bool
-    """Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million pixels in total."""
+    """Whether the image lacks a part of the page: the page exceeds 16,384 CSS pixels in height or 100 million pixels in total, or a list shows only the rows around the viewport and could not be drawn whole."""
     pageTitle: str
     """Title of the document, at most 1,000 characters; may be empty."""
     finalUrl: str

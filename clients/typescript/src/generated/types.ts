@@ -385,8 +385,9 @@ export interface HtmlToImageOutput {
   /** Height of the image in pixels; of a PDF page in CSS pixels. */
   height: number;
   /**
-   * Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million
-   * pixels in total.
+   * Whether the image lacks a part of the page: the page exceeds 16,384 CSS pixels in height or 100
+   * million pixels in total, or a list shows only the rows around the viewport and could not be drawn
+   * whole.
    */
   truncated: boolean;
   /**
@@ -1404,8 +1405,9 @@ export interface WebsiteScreenshotOutput {
   /** Height of the image in pixels; of a PDF page in CSS pixels. */
   height: number;
   /**
-   * Whether the image was clipped because the page exceeds 16,384 CSS pixels in height or 100 million
-   * pixels in total.
+   * Whether the image lacks a part of the page: the page exceeds 16,384 CSS pixels in height or 100
+   * million pixels in total, or a list shows only the rows around the viewport and could not be drawn
+   * whole.
    */
   truncated: boolean;
   /** Title of the document, at most 1,000 characters; may be empty. */
