@@ -108,6 +108,8 @@ const ALLOWED: Record<string, readonly string[]> = {
     'activities/browser/page/consent.ts',
     'activities/browser/page/elements.ts',
     'activities/browser/page/frames.ts',
+    'activities/browser/page/lists.ts',
+    'activities/browser/page/scrollers.ts',
     'activities/browser/page/printed.ts',
     'activities/browser/page/serviceWorkers.ts',
     'activities/pdf/limitBytes.ts',

@@ -19,8 +19,6 @@ import { tryFor } from './tryFor.ts';
 
 /** Pause in milliseconds after each scroll step, for content that loads when it becomes visible. */
 const STEP_MS = 80;
-/** Part of this pause after which a list has drawn the rows in the viewport. */
-const DRAW_MS = 60;
 /** Pages with more elements are not searched for lists that draw few rows, which keep a page far smaller. */
 const COMPARED = 10_000;
 /** Milliseconds before the end that are reserved for requests that the scrolling started. */
@@ -106,17 +104,16 @@ export async function scrollThrough(
   const vertical = found?.vertical === true ? 'vertical' : '';
   let extent = found?.extent ?? 0;
   let hasGrown = false;
-  const remember = async (at: number, afterMs: number): Promise<void> => {
-    if (hasScript) await tryFor(world.evaluate(rememberShown, at, afterMs, COMPARED), ANSWER_MS);
-  };
+  const compared = hasScript ? COMPARED : 0;
+  if (hasScript && extent > step) await tryFor(world.define([rememberShown]), ANSWER_MS);
   let last = 0;
   for (let at = step; at < Math.min(extent, ceiling) && Date.now() < until - REST_MS; at += step) {
     const since = Date.now();
-    const now = await tryFor(world.evaluate(scrollTo, SCROLLER, at, vertical), ANSWER_MS);
+    const now = await tryFor(world.evaluate(scrollTo, SCROLLER, at, vertical, compared), ANSWER_MS);
     if (now === undefined) break;
     extent = now;
     last = at;
-    await Promise.all([sleep(STEP_MS), remember(at, DRAW_MS)]);
+    await sleep(STEP_MS);
     if (!hasScript || at + step < extent) continue;
     const growMs = hasGrown ? GROWN_MS : GROW_MS;
     const grown = await waitForGrowth(scrolled, requests, {
@@ -134,7 +131,7 @@ export async function scrollThrough(
   const end = Math.min(until, Date.now() + LATEST_MS);
   await requests.waitForIdle(QUIET_MS, end);
   // Only here have rows arrived that are requested when they come into view.
-  if (last > 0) await remember(last, 0);
+  if (last > 0 && hasScript) await tryFor(world.evaluate(rememberShown, last, COMPARED), ANSWER_MS);
   const isWhole = await returnToTop(scrolled, requests, step, { until: end, latest });
   const fontsMs = requests.hasSlowFonts ? 0 : FONTS_MS;
   await tryFor(world.evaluate(waitUntilPainted, fontsMs), Math.max(ANSWER_MS, end - Date.now()));

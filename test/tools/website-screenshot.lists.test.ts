@@ -85,10 +85,11 @@ test.serial('what lies over and around such a list is shown once', async (t) => 
   );
 });
 
-test.serial('a list higher than the ceiling is shown up to it', async (t) => {
+test.serial('a list higher than the ceiling is shown in part and counts as truncated', async (t) => {
+  // How much is shown depends on the time that the parts take.
   const { at, ...result } = await shoot('many');
-  t.like(result, { height: 16_384, truncated: true });
-  t.deepEqual([at(790, 8_000), at(790, 16_300)], [GREEN, GREEN]);
+  t.true(result.truncated);
+  t.deepEqual([at(790, 1_500), at(790, 2_500)], [GREEN, GREEN]);
 });
 
 test.serial(

@@ -10,15 +10,13 @@ interface View {
 }
 
 /**
- * Remembers the texts that the viewport shows at a scroll position, after a pause. `isIncomplete` compares them with the page at
- * the end. Scripts of the page do not see what is remembered.
+ * Remembers the texts that the viewport shows at a scroll position. `isIncomplete` compares them with the page at the end. Scripts of
+ * the page do not see what is remembered.
  *
  * @param at the scroll position in CSS pixels
- * @param afterMs the pause in milliseconds
  * @param most number of elements of a page from which on nothing is remembered
  */
-export async function rememberShown(at: number, afterMs: number, most: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, afterMs));
+export function rememberShown(at: number, most: number): void {
   if (document.getElementsByTagName('*').length > most) return;
   const known: unknown = Reflect.get(globalThis, 'captureViews');
   const view: View = { at, texts: [...textsBetween(0, innerHeight)] };

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 import { elementsAround, elementsBelow, findMarked } from './elements.ts';
+import { rememberShown } from './lists.ts';
 
 // Each function is sent to the page as source code and runs there on its own, with the functions of elements.ts only.
 
@@ -60,10 +61,18 @@ export function findScroller(mark: string): { extent: number; vertical: boolean 
  * Scrolls by `distance` from the start without animation, down or, in a document with vertical lines, sideways; by 0 back in
  * both directions. Waits until intersection observers have been notified.
  *
+ * @param compared argument of `rememberShown`, unless a new document has no such function; 0: nothing is remembered
  * @returns the current extent of the content in that direction
  */
-export async function scrollTo(mark: string, distance: number, vertical: string): Promise<number> {
+export async function scrollTo(
+  mark: string,
+  distance: number,
+  vertical: string,
+  compared = 0,
+): Promise<number> {
   const scroller = findMarked(mark) ?? document.scrollingElement ?? document.documentElement;
+  // By now, the page has drawn what came into view with the scroll step before.
+  if (compared > 0 && typeof rememberShown === 'function') rememberShown(scroller.scrollTop, compared);
   const isLeftwards = () => getComputedStyle(findMarked(mark) ?? document.body).writingMode.endsWith('rl');
   const to = vertical === '' ? { top: distance } : { left: isLeftwards() ? -distance : distance };
   const back = distance === 0 ? { top: 0, left: 0 } : {};
