@@ -28,8 +28,9 @@ export interface FairSemaphore extends Semaphore {
  * however many tasks others have. The queues of npm (p-queue, p-limit, bottleneck) order tasks by arrival or priority only.
  *
  * @param slots number of tasks that run at the same time
+ * @param reserved how many of these slots only holders without a slot get, so that long tasks of a few others do not keep them waiting
  */
-export function createFairSemaphore(slots: number): FairSemaphore {
+export function createFairSemaphore(slots: number, reserved = 0): FairSemaphore {
   let total = slots;
   /** Number of free slots; negative if there are fewer slots than tasks after `resize`. */
   let free = slots;
@@ -39,6 +40,7 @@ export function createFairSemaphore(slots: number): FairSemaphore {
   const waiting = new Map<string, Set<() => void>>();
 
   const heldBy = (holder: string): number => held.get(holder) ?? 0;
+  const hasRoom = (holder: string): boolean => free > (heldBy(holder) === 0 ? 0 : reserved);
 
   /** Searches all waiting holders, of which there are few compared with the cost of a task. */
   function nextHolder(): string | undefined {
@@ -70,11 +72,11 @@ export function createFairSemaphore(slots: number): FairSemaphore {
   }
 
   function startNext(): void {
-    while (free > 0) {
+    for (;;) {
       const next = nextHolder();
       const tasks = next === undefined ? undefined : waiting.get(next);
       const [start] = tasks ?? [];
-      if (next === undefined || tasks === undefined || start === undefined) return;
+      if (next === undefined || tasks === undefined || start === undefined || !hasRoom(next)) return;
       tasks.delete(start);
       waiting.delete(next);
       if (tasks.size > 0) waiting.set(next, tasks);
@@ -103,7 +105,7 @@ export function createFairSemaphore(slots: number): FairSemaphore {
   return {
     async acquire(holder, signal) {
       signal?.throwIfAborted();
-      if (free <= 0) return wait(holder, signal);
+      if (!hasRoom(holder)) return wait(holder, signal);
       free--;
       return take(holder);
     },

@@ -192,7 +192,7 @@ export const VARIABLES = {
     parse: (text) => integer(text, 1, 100_000),
     fallback: 128,
     about:
-      'Maximum number of calls of each pool that one API process runs at the same time. Further calls wait in the process; a free slot goes to the account that runs the fewest calls. All API processes together need at least as many places as the pool has slots. No limit with `RATE_LIMIT=off`.',
+      'Maximum number of calls of each pool that one API process runs at the same time. Further calls wait in the process; a free slot goes to the account that runs the fewest calls, and a quarter of the slots only to accounts that run none. All API processes together need at least as many places as the pool has slots. No limit with `RATE_LIMIT=off`.',
   }),
   CONNECTIONS_PER_ADDRESS: variable({
     parse: (text) => integer(text, 1, 20_000),

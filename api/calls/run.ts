@@ -66,6 +66,8 @@ type FoundWithOutput = NonNullable<Awaited<ReturnType<ResultReuse['find']>>>;
 
 /** Share of a call's time for waiting for a worker that it may spend waiting in the API for a slot. */
 const SLOT_WAIT_SHARE = 0.5;
+/** Share of the slots of a pool that only accounts without a running call in it get. */
+const FIRST_SHARE = 0.25;
 
 /** Creates the steps of a call, here in the order in which a call takes them. */
 export function createToolCallService(deps: Dependencies): ToolCallService {
@@ -75,6 +77,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   const refunds = createRefunds(deps);
   const admission = createAdmission(deps);
   const slots = limits.RATE_LIMIT === null ? Number.POSITIVE_INFINITY : limits.CALLS_PER_POOL;
+  const firstSlots = limits.RATE_LIMIT === null ? 0 : Math.floor(limits.CALLS_PER_POOL * FIRST_SHARE);
   const queues = new Map<Pool | 'fast', FairSemaphore>();
 
   async function run(call: ToolCall): Promise<Answer> {
@@ -124,7 +127,7 @@ export function createToolCallService(deps: Dependencies): ToolCallService {
   function takeSlot(run: Run): Promise<Slot> {
     const { caller, tool, hangup } = run.call;
     const name = tool.fast ? 'fast' : tool.pool;
-    const queue = queues.get(name) ?? createFairSemaphore(slots);
+    const queue = queues.get(name) ?? createFairSemaphore(slots, firstSlots);
     queues.set(name, queue);
     const { queueMs } = policyOf(tool, run.actsOnWorld, limits);
     const tooLong = AbortSignal.timeout(Math.round(queueMs * SLOT_WAIT_SHARE));

@@ -51,6 +51,25 @@ test('no more tasks run at the same time than there are slots, and one account c
   t.is(running, 0);
 });
 
+test('reserved slots go to accounts without a slot, while others wait for the rest', async (t) => {
+  const queue = createFairSemaphore(4, 1);
+  const taken: string[] = [];
+  const take = async (account: string) => {
+    const slot = await queue.acquire(account, never);
+    taken.push(account);
+    return slot;
+  };
+  const flood = ['a', 'b', 'a', 'a', 'b'].map(take);
+  const first = await take('c');
+  t.deepEqual(taken, ['a', 'b', 'a', 'c']);
+  first[Symbol.dispose]();
+  await (await take('d'))[Symbol.dispose]();
+  t.deepEqual(taken, ['a', 'b', 'a', 'c', 'd']);
+  (await flood[0])?.[Symbol.dispose]();
+  await Promise.all([flood[3], flood[4]].map(async (slot) => (await slot)?.[Symbol.dispose]()));
+  t.deepEqual(taken.slice(5).sort(), ['a', 'b']);
+});
+
 test('an aborted wait throws the reason of the signal and takes no slot', async (t) => {
   const queue = createFairSemaphore(1);
   const first = await queue.acquire('a', never);
