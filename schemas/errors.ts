@@ -70,7 +70,7 @@ export const ERRORS = {
     title: 'Unknown tool',
     detail: 'This tool does not exist. GET /api/v1/tools lists all tools.',
   },
-  not_found: { status: 404, title: 'Not found', detail: 'There is nothing at this address.' },
+  not_found: { status: 404, title: 'Not found', detail: 'There is nothing with this address or id.' },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',

@@ -504,7 +504,7 @@ test('an account is closed with its password and address; its ledger stays and i
         tools: null,
         expiresAt: null,
       }),
-      { message: /does not exist/ },
+      { code: 'not_found' },
     );
   });
 

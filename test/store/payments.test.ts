@@ -159,7 +159,7 @@ test.serial('a report that contradicts an earlier one changes nothing', async (t
 
 test.serial('a payment for an unknown account is refused and not stored', async (t) => {
   const paymentId = `pi_${randomUUID()}`;
-  await t.throwsAsync(report(paymentId, paid('acc_none')), { message: /resource does not exist/ });
+  await t.throwsAsync(report(paymentId, paid('acc_none')), { code: 'not_found' });
   t.is(await store.payments.findOne({ _id: paymentId }), null);
 });
 
