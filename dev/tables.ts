@@ -31,7 +31,7 @@ function variableTable(): string {
 
 const assignments = (variables: Record<string, string>): string =>
   Object.entries(variables)
-    .map(([name, value]) => `${name}=${value}`)
+    .map(([name, value]) => `${name}="${value}"`)
     .join(' ');
 
 /** Returns the absolute path of a file, given its path within the project. */
