@@ -170,7 +170,7 @@ export function createJournalCopier(
     }
     copied.push(...due);
     const done = [...copied];
-    // What is not removed now is removed with the next batch.
+    // If the removal fails, the next batch removes these entries too.
     await pull(done);
     copied.splice(0, done.length);
     await onCopied(due);

@@ -49,7 +49,7 @@ const PAGES: Readonly<Record<string, string>> = {
     'section{columns:2}h2{break-before:column}.c{height:250px;break-inside:avoid}',
     `<section><h2>ONE</h2><p style="height:300px;background:#fcc">A<h2>TWO</h2><p style="height:50px;background:#ccf">B</section><section>${['#fcc', '#cfc', '#ccf'].map((colour) => `<div class=c style="background:${colour}">CARD</div>`).join('')}</section>${block('#ffc', 'END')}`,
   ),
-  // What browsers show without scripts.
+  // Media queries and elements for browsers that run no scripts.
   scriptless: page(
     '@media(scripting:none){body{background:#f00}}',
     `<script>1</script><noscript>No script</noscript>${block('#cfc', 'A')}<video style="width:400px;height:300px;background:#ccf"></video>${block('#ccf', 'B')}`,

@@ -1,7 +1,7 @@
 import { type Aspect, type BlockPage, featureNames } from './blockPage.ts';
 
 const STEPS = [-3, -2, -1, 1, 2, 3];
-/** Largest distance to prose that is told apart, in blocks. */
+/** Distances to prose of this many blocks and more are the same feature value. */
 const FAR = 100;
 
 export const NEIGHBOUR_FEATURES = [
